@@ -1,0 +1,1 @@
+"""Measured networks as tables of layer features, power and runtime."""

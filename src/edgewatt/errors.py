@@ -1,0 +1,62 @@
+"""Errors and warnings that a user can act on."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+
+class EdgewattError(Exception):
+    """Something is wrong that the user can put right.
+
+    Args:
+        what: What is wrong, in one sentence without a full stop at its end.
+        where: The file, with line or layer where one is known.
+        fix: What to do about it.
+
+    Attributes:
+        exit_status: The exit status that the command line ends with.
+    """
+
+    exit_status = 2
+
+    def __init__(self, what: str, *, where: str | Path | None = None, fix: str | None = None) -> None:
+        self.what = what
+        self.where = None if where is None else str(where)
+        self.fix = fix
+        super().__init__(_sentence(what, where, fix))
+
+
+class FormatError(EdgewattError):
+    """A file does not hold what its format prescribes."""
+
+
+class CheckFailedError(EdgewattError):
+    """A check or a budget failed, or a part of a batch did."""
+
+    exit_status = 1
+
+
+class NoDeviceError(EdgewattError):
+    """There is no usable sensor, backend or device."""
+
+    exit_status = 3
+
+
+class EdgewattWarning(UserWarning):
+    """Something that the user should know about a result that is still right."""
+
+
+def warn(what: str, *, where: str | Path | None = None, fix: str | None = None) -> None:
+    """Warn the user; arguments as for `EdgewattError`."""
+    warnings.warn(_sentence(what, where, fix), EdgewattWarning, stacklevel=2)
+
+
+def _sentence(what: str, where: str | Path | None, fix: str | None) -> str:
+    located = what if where is None else f"{printable(str(where))}: {what}"
+    return located if fix is None else f"{located}. {fix}"
+
+
+def printable(text: str) -> str:
+    r"""Return `text` with control characters as escapes (`\x1e`), so that a terminal shows them."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,1 @@
+"""One module a file format: each reads, checks and writes it."""

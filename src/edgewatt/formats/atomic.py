@@ -1,0 +1,53 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from edgewatt.errors import EdgewattError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path beside `path` to write to, and rename it to `path` when the block ends well.
+
+    When the block fails or is interrupted, what was there before stays and the half-written file goes.
+
+    Args:
+        path: The file to write; missing folders above it are made.
+
+    Yields:
+        The path to write to.
+
+    Raises:
+        EdgewattError: The folder or the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+        beside = Path(name)
+        try:
+            yield beside
+            beside.chmod(0o666 & ~_umask())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise EdgewattError(f"cannot be written: {error.strerror or error}", where=path) from error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, whole or not at all."""
+    with replacing(path) as beside:
+        beside.write_bytes(content)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Power joined to layer runtimes."""

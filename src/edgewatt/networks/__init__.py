@@ -1,0 +1,1 @@
+"""Networks as lists of the layers that a backend runs."""

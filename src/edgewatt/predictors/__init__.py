@@ -1,0 +1,1 @@
+"""Predictors of a layer's power and runtime."""

@@ -1,0 +1,1 @@
+"""The simulated board: recordings whose true layer powers are known."""
