@@ -35,7 +35,8 @@ def feature_frame(kind: LayerKind, layers: Sequence[Layer]) -> pl.DataFrame:
     """
     names = (*BASE_FEATURES[kind], *EXTRA_FEATURES[kind])
     rows = [_features(kind, layer) for layer in layers]
-    schema = {"layer_name": pl.String, **{name: column_type(name) for name in names}}
+    schema: dict[str, type[pl.DataType]] = {"layer_name": pl.String}
+    schema |= {name: column_type(name) for name in names}
     return pl.DataFrame(rows, schema=schema)
 
 
@@ -86,4 +87,8 @@ def _dense_features(layer: Layer) -> dict[str, object]:
     else:
         output_size = layer.output_shape[-1]
     batch = prod(layer.output_shape) // output_size
-    return {"batch_size": batch, "input_size": layer.macs // (batch * output_size), "output_size": output_size}
+    return {
+        "batch_size": batch,
+        "input_size": layer.macs // (batch * output_size),
+        "output_size": output_size,
+    }

@@ -43,6 +43,7 @@ def read_csv(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFram
 
 def _numbers(text: pl.Series, column_type: type[pl.DataType], path: Path) -> pl.Series:
     stripped = text.str.strip_chars()
+    values: pl.Series
     if column_type is pl.Boolean:
         lower = stripped.str.to_lowercase()
         values = lower.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
@@ -50,9 +51,8 @@ def _numbers(text: pl.Series, column_type: type[pl.DataType], path: Path) -> pl.
         values = stripped.cast(pl.Float64, strict=False)
         if column_type is pl.Int64:
             # A whole number may be written as 3.0 by those who went through floats.
-            values = pl.select(
-                pl.when(values == values.round()).then(values.cast(pl.Int64, strict=False))
-            ).to_series()
+            fractional = (values != values.round()).fill_null(False)
+            values = values.set(fractional, None).cast(pl.Int64, strict=False)
     wrong = (values.is_null() & stripped.is_not_null() & (stripped != "")).fill_null(False)
     if wrong.any():
         row = wrong.arg_max() or 0

@@ -109,8 +109,7 @@ def read_table(path: Path, kind: LayerKind) -> pl.DataFrame:
 def _check_values(table: pl.DataFrame, kind: LayerKind, path: Path) -> None:
     may_be_zero = {"padding_0", "padding_1"}
     rules = [
-        (pl.col(name) < (0 if name in may_be_zero else 1)).fill_null(True).alias(name)
-        for name in BASE_FEATURES[kind]
+        (pl.col(name) < (0 if name in may_be_zero else 1)).fill_null(True).alias(name) for name in BASE_FEATURES[kind]
     ]
     rules.append(((pl.col("runtime") < 0) | ~pl.col("runtime").is_finite()).fill_null(True).alias("runtime"))
     rules.append((~pl.col("power").is_finite()).fill_null(False).alias("power"))

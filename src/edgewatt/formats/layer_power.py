@@ -1,0 +1,83 @@
+"""`layer_power.csv`: one row a layer, in execution order, whichever method mapped it. Ours."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from edgewatt.errors import FormatError
+from edgewatt.formats.csv_file import read_csv, write_csv
+
+FILE_NAME = "layer_power.csv"
+
+
+@dataclass(frozen=True)
+class LayerPower:
+    """What is known of one layer's power; None is unknown.
+
+    Attributes:
+        layer_name: Unique in its network.
+        layer_type: The backend's type.
+        runtime_ms: Mean runtime of a cycle in ms.
+        power_w: Power with idle, in W.
+        power_above_idle_w: Power above idle, in W.
+        power_low_w: Lower end of the 90 % interval of `power_w`.
+        power_high_w: Upper end of it.
+        energy_mj: Energy of a cycle with idle, in mJ.
+        samples: Number of values behind the power: cycles with a reading (window) or fresh values
+            (deconvolve).
+        identifiable: Whether the recording tells this layer apart from the others; None where the method
+            cannot say (window).
+    """
+
+    layer_name: str
+    layer_type: str
+    runtime_ms: float
+    power_w: float | None
+    power_above_idle_w: float | None
+    power_low_w: float | None
+    power_high_w: float | None
+    energy_mj: float | None
+    samples: int
+    identifiable: bool | None
+
+
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    field.name: pl.Float64 for field in fields(LayerPower) if field.name not in ("layer_name", "layer_type")
+} | {"layer_name": pl.String, "layer_type": pl.String, "samples": pl.Int64, "identifiable": pl.Boolean}
+COLUMNS = tuple(field.name for field in fields(LayerPower))
+
+
+def layer_power_frame(layers: list[LayerPower]) -> pl.DataFrame:
+    """The layers as a table."""
+    return pl.DataFrame([asdict(layer) for layer in layers], schema={name: _SCHEMA[name] for name in COLUMNS})
+
+
+def write_layer_power(path: Path, layers: list[LayerPower]) -> None:
+    """Write the file, whole or not at all."""
+    write_csv(path, layer_power_frame(layers))
+
+
+def read_layer_power(path: Path) -> list[LayerPower]:
+    """Read the file.
+
+    Raises:
+        FormatError: The file is missing, broken, lacks a column, or a runtime or power is not finite.
+    """
+    table = read_csv(path, _SCHEMA)
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise FormatError(f"the columns {', '.join(missing)} are missing", where=path, fix="Map it again")
+    rows: list[dict[str, Any]] = table.select(COLUMNS).to_dicts()
+    for number, row in enumerate(rows, start=2):
+        runtime, power = row["runtime_ms"], row["power_w"]
+        if row["layer_name"] is None or runtime is None or not 0 <= runtime < float("inf"):
+            raise FormatError("the layer has no name or no runtime", where=f"{path}, line {number}", fix="Map it again")
+        if power is not None and not abs(power) < float("inf"):
+            raise FormatError(f"power_w is {power}", where=f"{path}, line {number}", fix="Map it again")
+        row["layer_type"] = row["layer_type"] or ""
+        row["samples"] = row["samples"] or 0
+    return [LayerPower(**row) for row in rows]
