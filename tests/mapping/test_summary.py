@@ -7,6 +7,7 @@ from edgewatt.formats.power_log import PowerLog
 from edgewatt.formats.recording import LayerCycles
 from edgewatt.mapping.closure import energy_closure
 from edgewatt.mapping.summary import mean_interval, summarise, summarise_layer
+from edgewatt.mapping.window import reading_ranges
 
 
 def test_one_layer_by_hand() -> None:
@@ -54,7 +55,7 @@ def test_energies_add_up_where_windows_are_right() -> None:
     power_mw = np.where((times % 4000) <= 1000, 2000.0, 1000.0)
     log = PowerLog(times, np.full(len(times), 1000.0), power_mw)
     power = np.full((1, 10), 2e6)
-    closure = energy_closure(layers, log, summarise(layers, power, 0.0))
+    closure = energy_closure(layers, log, reading_ranges(layers, log), summarise(layers, power, 0.0))
     assert closure is not None
     assert closure.layers_j == pytest.approx(10 * 2e-3)
     assert closure.gaps_j == pytest.approx(9 * 3e-3)
@@ -65,7 +66,15 @@ def test_energies_add_up_where_windows_are_right() -> None:
 def test_no_closure_without_power_or_cover() -> None:
     layers = cycles_of([[1.0]], [[2000]])
     short = PowerLog(np.array([1500, 1800]), np.full(2, 1000.0), np.full(2, 1.0))
-    assert energy_closure(layers, short, summarise(layers, np.array([[1e6]]), 0.0)) is None
+    assert (
+        energy_closure(layers, short, reading_ranges(layers, short), summarise(layers, np.array([[1e6]]), 0.0)) is None
+    )
     whole = PowerLog(np.array([0, 3000]), np.full(2, 1000.0), np.full(2, 1.0))
-    assert energy_closure(layers, whole, summarise(layers, np.array([[np.nan]]), 0.0)) is None
-    assert energy_closure(layers, whole, summarise(layers, np.array([[1e6]]), 0.0)) is not None
+    assert (
+        energy_closure(layers, whole, reading_ranges(layers, whole), summarise(layers, np.array([[np.nan]]), 0.0))
+        is None
+    )
+    assert (
+        energy_closure(layers, whole, reading_ranges(layers, whole), summarise(layers, np.array([[1e6]]), 0.0))
+        is not None
+    )

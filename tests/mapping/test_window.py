@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from edgewatt.formats.power_log import PowerLog
 from edgewatt.formats.recording import LayerCycles
 from edgewatt.formats.timestamps import format_timestamp, parse_timestamps
-from edgewatt.mapping.window import compute_latency_start_end_times, compute_layer_metrics_by_cycle, window_power
+from edgewatt.mapping.window import (
+    compute_latency_start_end_times,
+    compute_layer_metrics_by_cycle,
+    reading_ranges,
+    window_power,
+)
 
 INCLUDING = "layer_power_including_idle_power_micro_watt"
 EXCLUDING = "layer_power_excluding_idle_power_micro_watt"
@@ -65,7 +70,7 @@ def test_two_layers_by_hand() -> None:
 
 def test_both_ends_are_included() -> None:
     log = PowerLog(np.array([1_100_000, 1_500_000, 1_500_001]), np.full(3, 1000.0), np.array([1.0, 3.0, 100.0]))
-    assert window_power(two_layers(), log)[0, 0] == 2000.0
+    assert window_power(reading_ranges(two_layers(), log), log)[0, 0] == 2000.0
 
 
 def test_no_reading_gives_none() -> None:

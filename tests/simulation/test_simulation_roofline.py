@@ -56,6 +56,10 @@ def test_narrower_types_are_faster():
     assert np.all(np.diff(times) > 0)
 
 
+def test_a_tiny_layer_takes_little_more_than_its_launch():
+    assert 5e-6 < _runtime_s(dense("fc", 400, 120))[0] < 12e-6
+
+
 def test_a_batch_shares_the_weights_and_the_launch():
     one, eight = _runtime_s(*(convolution("a", (256, 256), 14, batch=b) for b in (1, 8)))
     assert one < eight < 8 * one

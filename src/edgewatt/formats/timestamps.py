@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 #: One to six fractional digits, or none.
 TIMESTAMP_PATTERN = r"^[0-9]{8}-([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?$"
 EXAMPLE = "20241121-05:20:04.261448"
+_SEPARATOR_PLACES = [8, 11, 14, 17]
+_SEPARATORS = np.frombuffer(b"-::.", dtype=np.uint8)
+_DIGIT_PLACES = [place for place in range(len(EXAMPLE)) if place not in _SEPARATOR_PLACES]
 
 
 def parse_timestamps(text: pl.Series) -> pl.Series:
@@ -35,6 +38,34 @@ def parse_timestamps(text: pl.Series) -> pl.Series:
     seconds = ((date * 24 + hour) * 60 + minute) * 60 + second
     times: pl.Series = seconds * 1_000_000 + fraction
     return times.alias(text.name)
+
+
+def parse_stamp_bytes(stamps: NDArray[np.uint8]) -> NDArray[np.int64] | None:
+    """Parse timestamps that are all written with six fractional digits, many times faster than as text.
+
+    Args:
+        stamps: ASCII characters, shape (timestamps, 24).
+
+    Returns:
+        Microseconds since 1970; None where one is written in another way, or is none.
+    """
+    separators = stamps[:, _SEPARATOR_PLACES]
+    digits = stamps[:, _DIGIT_PLACES] - np.uint8(ord("0"))
+    if not len(stamps) or np.any(separators != _SEPARATORS) or np.any(digits > 9):
+        return None
+    date, hour, minute, second, fraction = (
+        digits[:, part].astype(np.int64) @ 10 ** np.arange(part.stop - part.start - 1, -1, -1)
+        for part in (slice(0, 8), slice(8, 10), slice(10, 12), slice(12, 14), slice(14, 20))
+    )
+    if max(int(hour.max()) - 23, int(minute.max()) - 59, int(second.max()) - 59) > 0:
+        return None
+    dates, which = np.unique(date, return_inverse=True)
+    days = pl.Series(dates).cast(pl.String).str.to_date("%Y%m%d", strict=False).cast(pl.Int64)
+    if days.null_count():
+        return None
+    seconds = ((days.to_numpy()[which] * 24 + hour) * 60 + minute) * 60 + second
+    times: NDArray[np.int64] = seconds * 1_000_000 + fraction
+    return times
 
 
 def format_timestamps(times_us: NDArray[np.int64]) -> pl.Series:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.power_log import PowerLog
 from edgewatt.formats.recording import LayerCycles
-from edgewatt.mapping.window import compute_latency_start_end_times
+from edgewatt.mapping.window import ReadingRanges, compute_latency_start_end_times
 
 
 @dataclass(frozen=True)
@@ -30,19 +29,25 @@ class EnergyClosure:
     difference: float
 
 
-def energy_closure(layers: LayerCycles, log: PowerLog, powers: list[LayerPower]) -> EnergyClosure | None:
+def energy_closure(
+    layers: LayerCycles, log: PowerLog, ranges: ReadingRanges, powers: list[LayerPower]
+) -> EnergyClosure | None:
     """Add up the energies of a recording.
 
     Args:
         layers: Runtimes of the layers.
         log: Readings of the total rail.
+        ranges: The readings in each layer's window.
         powers: The power of each layer, in the same order.
 
     Returns:
         The energies; None where a layer that takes time has no power, or the log does not cover the run.
     """
-    start, end = compute_latency_start_end_times(layers.latency_ms, layers.end_us)
-    begin, finish = int(start.min()), int(end.max())
+    begin = min(
+        int(compute_latency_start_end_times(*first)[0].min())
+        for first in zip(layers.latency_ms, layers.end_us, strict=True)
+    )
+    finish = int(layers.end_us.max())
     energies = [layer.energy_mj for layer in powers if layer.runtime_ms > 0]
     if any(energy is None for energy in energies) or begin < log.times_us[0] or finish > log.times_us[-1]:
         return None
@@ -50,7 +55,7 @@ def energy_closure(layers: LayerCycles, log: PowerLog, powers: list[LayerPower])
     layers_j = sum(energy for energy in energies if energy is not None) * layers.cycles / 1e3
     layer_time_s = float(layers.latency_ms.sum()) / 1e3
     gap_time_s = max(0.0, (finish - begin) / 1e6 - layer_time_s)
-    gaps_j = _gap_power_w(log, start, end, begin, finish) * gap_time_s
+    gaps_j = _gap_power_w(log, ranges, begin, finish) * gap_time_s
     if measured_j == 0:
         return None
     return EnergyClosure(measured_j, layers_j, gaps_j, (layers_j + gaps_j - measured_j) / measured_j)
@@ -62,12 +67,12 @@ def _integral_j(log: PowerLog, begin: int, finish: int) -> float:
     return float(np.sum(np.diff(edges) * log.power_uw) / 1e12)
 
 
-def _gap_power_w(log: PowerLog, start: NDArray[np.int64], end: NDArray[np.int64], begin: int, finish: int) -> float:
+def _gap_power_w(log: PowerLog, ranges: ReadingRanges, begin: int, finish: int) -> float:
     """Mean power of the readings of the run that fell into no window; of all of its readings, if none did."""
-    # A reading lies in a window where more windows have started than have ended before it.
-    opened = np.searchsorted(np.sort(start, axis=None), log.times_us, side="right")
-    closed = np.searchsorted(np.sort(end, axis=None), log.times_us, side="left")
+    opened = np.bincount(ranges.first.ravel(), minlength=len(log) + 1)
+    closed = np.bincount(ranges.last.ravel(), minlength=len(log) + 1)
+    windows = np.cumsum(opened - closed)[:-1]
     during = (log.times_us >= begin) & (log.times_us <= finish)
-    outside = during & (opened == closed)
+    outside = during & (windows == 0)
     chosen = outside if outside.any() else during
     return float(log.power_uw[chosen].mean()) / 1e6 if chosen.any() else 0.0

@@ -23,9 +23,9 @@ from edgewatt.formats.layer_power import LayerPower, write_layer_power
 from edgewatt.formats.mapping_info import FILE_NAME as MAPPING_FILE
 from edgewatt.formats.mapping_info import MappingInfo, write_mapping_info
 from edgewatt.formats.recording import Recording, RecordingPaths, find_recordings, read_recording
-from edgewatt.mapping.closure import energy_closure
+from edgewatt.mapping.closure import EnergyClosure, energy_closure
 from edgewatt.mapping.summary import summarise
-from edgewatt.mapping.window import window_power
+from edgewatt.mapping.window import reading_ranges, window_power
 
 Method = Literal["window"]
 METHODS: tuple[Method, ...] = ("window",)
@@ -68,8 +68,7 @@ def map_recordings(
     Raises:
         EdgewattError: There is nothing to map, or the idle power is unusable.
     """
-    if method not in METHODS:
-        raise EdgewattError(f"there is no mapping method {method!r}", fix=f"Use one of {', '.join(METHODS)}")
+    checked_method(method)
     recordings = find_recordings(raw_dir, models)
     idle_power_uw = read_idle_power(raw_dir / IDLE_FILE).avg_idle_power
     return run_batch(
@@ -78,6 +77,18 @@ def map_recordings(
         lambda paths: map_recording(paths, preprocessed_dir / paths.model, idle_power_uw),
         progress,
     )
+
+
+def checked_method(name: str) -> Method:
+    """Check the name of a mapping method.
+
+    Raises:
+        EdgewattError: There is no such method.
+    """
+    for method in METHODS:
+        if name == method:
+            return method
+    raise EdgewattError(f"there is no mapping method {name!r}", fix=f"Use one of {', '.join(METHODS)}")
 
 
 def map_recording(paths: RecordingPaths, folder: Path, idle_power_uw: float) -> MappedNetwork:
@@ -98,9 +109,11 @@ def map_recording(paths: RecordingPaths, folder: Path, idle_power_uw: float) -> 
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     told = [str(warning.message) for warning in caught if issubclass(warning.category, EdgewattWarning)]
-    power_uw = window_power(recording.layers, recording.power_log)
+    ranges = reading_ranges(recording.layers, recording.power_log)
+    power_uw = window_power(ranges, recording.power_log)
     layers = summarise(recording.layers, power_uw, idle_power_uw)
-    info = _info(recording, layers, idle_power_uw, told)
+    closure = energy_closure(recording.layers, recording.power_log, ranges, layers)
+    info = _info(recording, layers, closure, idle_power_uw, told)
     write_layer_metrics(folder / METRICS_FILE, recording.layers, power_uw, idle_power_uw)
     write_bytes(folder / paths.engine_info.name, paths.engine_info.read_bytes())
     write_layer_power(folder / LAYER_POWER_FILE, layers)
@@ -108,9 +121,14 @@ def map_recording(paths: RecordingPaths, folder: Path, idle_power_uw: float) -> 
     return MappedNetwork(paths.model, folder, layers, info)
 
 
-def _info(recording: Recording, layers: list[LayerPower], idle_power_uw: float, told: list[str]) -> MappingInfo:
+def _info(
+    recording: Recording,
+    layers: list[LayerPower],
+    closure: EnergyClosure | None,
+    idle_power_uw: float,
+    told: list[str],
+) -> MappingInfo:
     log, benchmark, run = recording.power_log, recording.benchmark, recording.run_info
-    closure = energy_closure(recording.layers, log, layers)
     layers_s = float(recording.layers.latency_ms.sum(axis=0).mean()) / 1e3
     network_s = None if benchmark is None else benchmark.avg_latency
     power = log.power_uw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.recording import LayerCycles
@@ -70,6 +70,6 @@ def mean_interval(values: NDArray[np.float64]) -> tuple[float | None, float | No
         return None, None
     blocks = np.array_split(values, min(_BLOCKS, values.size))
     means = np.array([block.mean() for block in blocks])
-    half = float(student_t.ppf(0.95, len(means) - 1) * means.std(ddof=1) / np.sqrt(len(means)))
+    half = float(stdtrit(len(means) - 1, 0.95) * means.std(ddof=1) / np.sqrt(len(means)))
     mean = float(values.mean())
     return mean - half, mean + half

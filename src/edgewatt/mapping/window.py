@@ -11,6 +11,8 @@ reading is an average over a time that is far longer than a layer.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
@@ -52,27 +54,45 @@ def compute_layer_metrics_by_cycle(layers: LayerCycles, power_log: PowerLog, idl
         One row for each cycle and layer, in the order of cycles and of execution, with the columns of
         `power_runtime_mapping_layerwise.csv`; powers in uW, None where no reading fell into the window.
     """
-    return metrics_frame(layers, window_power(layers, power_log), idle_power_uw)
+    return metrics_frame(layers, window_power(reading_ranges(layers, power_log), power_log), idle_power_uw)
 
 
-def window_power(layers: LayerCycles, power_log: PowerLog) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class ReadingRanges:
+    """Which readings fall into each layer's window: those from `first` to before `last`.
+
+    Attributes:
+        first: Index of the first reading, shape (layers, cycles).
+        last: Index after the last reading, of the same shape; equal to `first` where no reading fell in.
+    """
+
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+
+
+def reading_ranges(layers: LayerCycles, power_log: PowerLog) -> ReadingRanges:
+    """Look every window up on its own in the whole log, both ends included."""
+    shape = layers.latency_ms.shape
+    first, last = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.int32)
+    for index, (latency_ms, end_us) in enumerate(zip(layers.latency_ms, layers.end_us, strict=True)):
+        start, end = compute_latency_start_end_times(latency_ms, end_us)
+        first[index] = np.searchsorted(power_log.times_us, start, side="left")
+        last[index] = np.searchsorted(power_log.times_us, end, side="right")
+    return ReadingRanges(first, last)
+
+
+def window_power(ranges: ReadingRanges, power_log: PowerLog) -> NDArray[np.float64]:
     """Mean power of the readings in each layer's window.
 
     Args:
-        layers: Runtimes of the layers.
+        ranges: Which readings fall into each window.
         power_log: Readings of the total rail.
 
     Returns:
         Power in uW, shape (layers, cycles); NaN where no reading fell into the window.
     """
-    power = np.empty(layers.latency_ms.shape)
     values = power_log.power_uw
-    for index, (latency_ms, end_us) in enumerate(zip(layers.latency_ms, layers.end_us, strict=True)):
-        start, end = compute_latency_start_end_times(latency_ms, end_us)
-        first = np.searchsorted(power_log.times_us, start, side="left")
-        last = np.searchsorted(power_log.times_us, end, side="right")
-        power[index] = _range_means(values, first, last)
-    return power
+    return np.array([_range_means(values, *both) for both in zip(ranges.first, ranges.last, strict=True)])
 
 
 def _range_means(values: NDArray[np.float64], first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -85,9 +85,7 @@ class Layer:
         return self.weight_bytes + self.input_bytes + self.output_bytes
 
 
-def convolution_macs(
-    output_shape: tuple[int, ...], input_channels: int, kernel: tuple[int, ...], groups: int
-) -> int:
+def convolution_macs(output_shape: tuple[int, ...], input_channels: int, kernel: tuple[int, ...], groups: int) -> int:
     """Multiply-accumulates of a convolution: every output element sums over one group's channels and the kernel."""
     return prod(output_shape) * (input_channels // groups) * prod(kernel)
 

@@ -21,7 +21,13 @@ def progress_bar(task: str, total: int | None = None) -> Iterator[Callable[[str]
         A function to call with each step's name before its turn.
     """
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         identifier = progress.add_task(task, total=total)
         begun = False

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -11,9 +14,10 @@ from edgewatt.batch import Batch
 from edgewatt.dataset.tables import NetworkTables
 from edgewatt.errors import EdgewattError, printable
 from edgewatt.mapping.run import MappedNetwork
-from edgewatt.networks.layer import Layer, LayerKind
+from edgewatt.networks.layer import LayerKind
 
 NOT_KNOWN = "–"
+_SHORT = {LayerKind.CONVOLUTIONAL: "conv", LayerKind.POOLING: "pool", LayerKind.DENSE: "dense"}
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -23,30 +27,40 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def percent(share: float | None, digits: int = 1) -> str:
     """A share as a percentage."""
-    return NOT_KNOWN if share is None else f"{100 * share:.{digits}f} %"
+    return NOT_KNOWN if share is None else f"{100 * share:.{digits}f}%"
 
 
 def new_table(title: str, text_columns: Sequence[str], number_columns: Sequence[str]) -> Table:
-    """A table with its text columns to the left and its number columns to the right."""
-    table = Table(title=title, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
+    """A table with its text columns to the left and its number columns to the right.
+
+    Where the terminal is narrow the first column gives way, and only it: numbers are never cut.
+    """
+    table = Table(
+        title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
+    )
     for index, name in enumerate(text_columns):
-        table.add_column(name, overflow="ellipsis", no_wrap=True, ratio=1 if index == 0 else None)
+        table.add_column(name, no_wrap=index > 0, min_width=8 if index == 0 else None)
     for name in number_columns:
         table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
+def kind_cell(kind: LayerKind, operation: str = "") -> str:
+    """A kind in few letters; of another kind, what the layer does."""
+    return operation or "other" if kind is LayerKind.OTHER else _SHORT[kind]
+
+
 def name_cell(name: str) -> Text:
-    """A layer's name as a cell: control characters shown, brackets not taken for markup."""
-    return Text(printable(name))
+    """A layer's name as a cell: control characters shown, brackets not taken for markup, cut where it is too long."""
+    return Text(printable(name), no_wrap=True, overflow="ellipsis")
 
 
 def mapping_table(networks: Iterable[MappedNetwork]) -> Table:
     """What `map` did."""
     table = new_table(
-        "Power mapped to layers",
+        "Power mapped to layers (layers with power / all; sum of runtimes; mean power with idle; energy closure)",
         ["network", "method"],
-        ["layers", "with power", "cycles", "layers ms", "mean power W", "closure"],
+        ["layers", "cycles", "ms", "W", "closure"],
     )
     for network in networks:
         powers = [layer for layer in network.layers if layer.power_w is not None]
@@ -56,8 +70,7 @@ def mapping_table(networks: Iterable[MappedNetwork]) -> Table:
         table.add_row(
             name_cell(network.model),
             network.info.method,
-            str(len(network.layers)),
-            str(len(powers)),
+            f"{len(powers)}/{len(network.layers)}",
             f"{network.info.cycles:,}",
             number(runtime_ms, 3),
             number(energy_mj / known_ms if known_ms else None),
@@ -69,9 +82,9 @@ def mapping_table(networks: Iterable[MappedNetwork]) -> Table:
 def dataset_table(networks: Iterable[NetworkTables]) -> Table:
     """How many layers each training table holds, and how much of the network's time they take."""
     kinds = list(LayerKind)
-    table = new_table("Layers and share of network time", ["network"], [*map(str, kinds), "left out"])
+    table = new_table("Layers and share of network time", ["network"], [*map(kind_cell, kinds), "left out"])
     for network in networks:
-        cells = [f"{network.tables[kind].height:>3} {percent(network.time_share[kind], 0):>5}" for kind in kinds]
+        cells = [f"{network.tables[kind].height} {percent(network.time_share[kind], 0):>4}" for kind in kinds]
         table.add_row(name_cell(network.model), *cells, str(len(network.left_out)))
     return table
 
@@ -85,37 +98,12 @@ def left_out_lines(networks: Iterable[NetworkTables]) -> list[Text]:
     ]
 
 
-def layers_table(title: str, layers: Sequence[Layer]) -> Table:
-    """A network's layers."""
-    table = new_table(title, ["layer", "kind"], ["input", "output", "kernel", "stride", "groups", "MMACs", "kB"])
-    for layer in layers:
-        table.add_row(
-            name_cell(layer.name),
-            layer.kind.value if layer.kind is not LayerKind.OTHER else layer.operation,
-            _shape(layer.input_shape),
-            _shape(layer.output_shape),
-            _shape(layer.kernel) if layer.kernel else "",
-            _shape(layer.stride) if layer.kernel else "",
-            str(layer.groups) if layer.kind is LayerKind.CONVOLUTIONAL else "",
-            number(layer.macs / 1e6),
-            number(layer.total_bytes / 1e3, 0),
-        )
-    table.add_section()
-    table.add_row(
-        f"{len(layers)} layers",
-        *[""] * 6,
-        number(sum(layer.macs for layer in layers) / 1e6),
-        number(sum(layer.total_bytes for layer in layers) / 1e3, 0),
-    )
-    return table
-
-
 def failure_lines(failed: Mapping[str, EdgewattError]) -> list[Text]:
     """One line for each network that failed."""
     return [Text(f"failed: {name}: {error}") for name, error in failed.items()]
 
 
-def batch_json(batch: Batch[object], key: str, entries: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def batch_json(batch: Batch[Any], key: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """A batch for machines: the entries, and what failed."""
     return {
         key: list(entries),
@@ -123,5 +111,21 @@ def batch_json(batch: Batch[object], key: str, entries: Sequence[Mapping[str, ob
     }
 
 
-def _shape(shape: Sequence[int]) -> str:
-    return "x".join(map(str, shape))
+def mapping_json(network: MappedNetwork) -> dict[str, Any]:
+    """A mapped network for machines."""
+    return {
+        "model": network.model,
+        "folder": str(network.folder),
+        **network.info.model_dump(mode="json", exclude={"model", "layers"}),
+        "layers": [asdict(layer) for layer in network.layers],
+    }
+
+
+def dataset_json(network: NetworkTables) -> dict[str, Any]:
+    """A network's tables for machines."""
+    return {
+        "model": network.model,
+        "rows": {kind.value: table.height for kind, table in network.tables.items()},
+        "time_share": {kind.value: share for kind, share in network.time_share.items()},
+        "left_out": [asdict(layer) for layer in network.left_out],
+    }

@@ -1,0 +1,1 @@
+"""What executes a network and times its layers: one module a backend, `base.py` what a backend is."""

@@ -1,0 +1,268 @@
+"""The command line: each command is a few lines over the library, which is imported where it is used."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import edgewatt
+from edgewatt.errors import CheckFailedError, EdgewattError, EdgewattWarning
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+app = typer.Typer(
+    name="edgewatt",
+    help="Watts, milliseconds and millijoules of each layer of a CNN on an edge device, measured and predicted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Networks = Annotated[
+    list[str] | None, typer.Option(help="Only these networks: names separated by commas, or the option repeated.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(f"edgewatt {edgewatt.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
+    cycles: Annotated[int, typer.Option(min=1, help="Cycles of each simulated recording.")] = 3000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
+    json: Json = False,
+) -> None:
+    """Run the whole flow on the simulated board and compare its predictions with the known truth."""
+    from edgewatt.demo import run_demo
+    from edgewatt.reports.demo import demo_json, demo_report
+    from edgewatt.reports.progress import progress_bar
+
+    with progress_bar("Demo:") as step:
+        result = run_demo(out, cycles=cycles, seed=seed, progress=step)
+    report = demo_report(result)
+    report.write(out / "report.html")
+    _show(json, demo_json(result), *report.parts, f"Report: {out / 'report.html'}")
+
+
+@app.command()
+def simulate(
+    raw_dir: Annotated[Path, typer.Argument(help="Folder to write recordings to.")],
+    networks: Networks = None,
+    board: Annotated[str, typer.Option(help="The simulated board.")] = "orin-nano",
+    cycles: Annotated[int, typer.Option(min=1, help="Cycles of each recording.")] = 3000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
+    dtype: Annotated[str, typer.Option(help="Precision: float32, float16 or int8.")] = "float16",
+    batch: Annotated[int, typer.Option(min=1, help="Inputs of one cycle.")] = 1,
+    json: Json = False,
+) -> None:
+    """Write recordings of the simulated board, and the true power of each layer in truth/."""
+    from edgewatt.networks.architectures import architecture_names
+    from edgewatt.reports.progress import progress_bar
+    from edgewatt.simulation.simulate import simulate as simulate_networks
+
+    names = _split(networks) or list(architecture_names())
+    with progress_bar("Simulating", len(names)) as step:
+        folders = simulate_networks(
+            raw_dir, names, board=board, cycles=cycles, seed=seed, precision=dtype, batch=batch, progress=step
+        )
+    value = {"raw_dir": str(raw_dir), "recordings": [str(folder) for folder in folders]}
+    _show(json, value, f"{len(folders)} simulated recordings in {raw_dir}, the truth in {raw_dir / 'truth'}")
+
+
+@app.command("map")
+def map_command(
+    raw_dir: Annotated[Path, typer.Argument(help="Folder of recordings.")],
+    preprocessed_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    method: Annotated[str, typer.Option(help="Mapping method.")] = "window",
+    networks: Networks = None,
+    json: Json = False,
+) -> None:
+    """Give every layer of every recording its power."""
+    from edgewatt.mapping.run import checked_method, map_recordings
+    from edgewatt.reports.progress import progress_bar
+    from edgewatt.reports.tables import batch_json, failure_lines, mapping_json, mapping_table
+
+    with progress_bar("Mapping") as step:
+        batch = map_recordings(
+            raw_dir, preprocessed_dir, models=_split(networks), method=checked_method(method), progress=step
+        )
+    _show(json, batch_json(batch, "networks", map(mapping_json, batch.done)), mapping_table(batch.done))
+    _end_batch(failure_lines(batch.failed), batch.exit_status)
+
+
+@app.command()
+def dataset(
+    preprocessed_dir: Annotated[Path, typer.Argument(help="Folder of mapped networks.")],
+    training_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    min_samples: Annotated[int, typer.Option(min=0, help="Leave out layers with fewer power values.")] = 10,
+    networks: Networks = None,
+    json: Json = False,
+) -> None:
+    """Turn mapped networks into training tables, one for each kind of layer."""
+    from edgewatt.dataset.run import build_dataset
+    from edgewatt.reports.progress import progress_bar
+    from edgewatt.reports.tables import batch_json, dataset_json, dataset_table, failure_lines, left_out_lines
+
+    with progress_bar("Tables of") as step:
+        batch = build_dataset(
+            preprocessed_dir, training_dir, min_samples=min_samples, models=_split(networks), progress=step
+        )
+    value = batch_json(batch, "networks", map(dataset_json, batch.done))
+    _show(json, value, dataset_table(batch.done), *left_out_lines(batch.done))
+    _end_batch(failure_lines(batch.failed), batch.exit_status)
+
+
+@app.command()
+def train(
+    training_dir: Annotated[Path, typer.Argument(help="Folder of training tables.")],
+    predictors_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    holdout: Annotated[list[str] | None, typer.Option(help="Networks to keep from training and score on.")] = None,
+    predictor: Annotated[str, typer.Option(help="neuralpower, or mean (the baseline).")] = "neuralpower",
+    degree: Annotated[int | None, typer.Option(min=1, max=4, help="Degree of the polynomials.")] = None,
+    log_features: Annotated[bool | None, typer.Option(help="Polynomials of log(1 + feature).")] = None,
+    log_target: Annotated[bool | None, typer.Option(help="Fit the target's logarithm.")] = None,
+    scaler: Annotated[str | None, typer.Option(help="standard, minmax or none.")] = None,
+    special_terms: Annotated[bool | None, typer.Option(help="Operations and memory accesses as terms.")] = None,
+    tune_degree: Annotated[bool, typer.Option("--tune-degree", help="Choose the degree by cross-validation.")] = False,
+    json: Json = False,
+) -> None:
+    """Train a power and a runtime predictor for each kind of layer, and score them."""
+    from edgewatt.predictors.training import train as train_predictors
+    from edgewatt.reports.predictions import notes_lines, scores_json, scores_table
+    from edgewatt.reports.progress import progress_bar
+
+    given = {
+        "degree": degree,
+        "log_features": log_features,
+        "log_target": log_target,
+        "scaler": scaler,
+        "special_terms": special_terms,
+    }
+    settings = {name: value for name, value in given.items() if value is not None}
+    with progress_bar("Training") as step:
+        result = train_predictors(
+            training_dir,
+            predictors_dir,
+            holdout=_split(holdout),
+            predictor=predictor,
+            settings=settings,
+            tune_degree=tune_degree,
+            progress=step,
+        )
+    _show(json, scores_json(result), scores_table(result), *notes_lines(result), f"Predictors: {predictors_dir}")
+
+
+@app.command()
+def layers(
+    network: Annotated[str | None, typer.Argument(help="Engine JSON, ONNX file or architecture.")] = None,
+    names: Annotated[bool, typer.Option("--list", help="List the shipped architectures.")] = False,
+    batch: Annotated[int | None, typer.Option(min=1, help="Inputs at once.")] = None,
+    dtype: Annotated[str, typer.Option(help="Precision of a network that is not built yet.")] = "float16",
+    json: Json = False,
+) -> None:
+    """Show the layers of a network as the board would run them."""
+    from edgewatt.networks.architectures import architecture_names, network_layers
+    from edgewatt.reports.layers import architectures_json, architectures_table, layers_json, layers_table
+
+    if names:
+        listed = {name: network_layers(name, precision=dtype) for name in architecture_names()}
+        _show(json, architectures_json(listed), architectures_table(listed))
+    elif network is None:
+        raise EdgewattError("no network is named", fix="Name one, or list the shipped ones with --list")
+    else:
+        found = network_layers(network, batch=batch, precision=dtype)
+        _show(json, layers_json(found), layers_table(network, found))
+
+
+@app.command()
+def predict(
+    network: Annotated[str, typer.Argument(help="Engine JSON, ONNX file or architecture.")],
+    predictors: Annotated[Path, typer.Option(help="Folder that train wrote.")] = Path("predictors"),
+    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("predictions.csv"),
+    batch: Annotated[int | None, typer.Option(min=1, help="Inputs at once.")] = None,
+    dtype: Annotated[str, typer.Option(help="Precision of a network that is not built yet.")] = "float16",
+    max_energy_mj: Annotated[float | None, typer.Option(help="Fail when a cycle takes more energy.")] = None,
+    max_power_w: Annotated[float | None, typer.Option(help="Fail when the mean power is higher.")] = None,
+    max_runtime_ms: Annotated[float | None, typer.Option(help="Fail when a cycle takes longer.")] = None,
+    json: Json = False,
+) -> None:
+    """Predict power, runtime and energy of each layer of a network, without a device."""
+    from edgewatt.networks.architectures import network_layers
+    from edgewatt.predictors.budget import Budget, exceeded
+    from edgewatt.predictors.prediction import load_predictors, write_predictions
+    from edgewatt.predictors.prediction import predict as predict_layers
+    from edgewatt.reports.predictions import prediction_json, prediction_lines, prediction_table
+
+    found = network_layers(network, batch=batch, precision=dtype)
+    prediction = predict_layers(found, load_predictors(predictors))
+    write_predictions(out, prediction)
+    _show(
+        json,
+        prediction_json(network, prediction),
+        prediction_table(network, prediction),
+        *prediction_lines(prediction),
+        f"Layers: {out}",
+    )
+    over = exceeded(prediction, Budget(max_energy_mj, max_power_w, max_runtime_ms))
+    if over:
+        raise CheckFailedError("the budget is exceeded: " + "; ".join(over), where=network)
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one line and an exit status, never with a traceback."""
+    warnings.showwarning = _print_warning
+    warnings.simplefilter("always", EdgewattWarning)
+    try:
+        app()
+    except EdgewattError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_status)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+
+
+def _show(as_json: bool, value: dict[str, Any], *parts: RenderableType) -> None:
+    """Print a result on standard output, for machines or for people."""
+    if as_json:
+        import orjson
+
+        options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+        sys.stdout.buffer.write(orjson.dumps(value, option=options))
+        sys.stdout.buffer.flush()
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for part in parts:
+        console.print(part, markup=False, soft_wrap=isinstance(part, str))
+
+
+def _end_batch(failures: Sequence[object], exit_status: int) -> None:
+    for line in failures:
+        print(line, file=sys.stderr)
+    if exit_status:
+        raise typer.Exit(exit_status)
+
+
+def _split(values: Sequence[str] | None) -> list[str]:
+    """Values of an option that was repeated, or given several separated by commas."""
+    return [part.strip() for value in values or () for part in value.split(",") if part.strip()]
+
+
+def _print_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, EdgewattWarning):
+        print(f"warning: {message}", file=sys.stderr)

@@ -1,0 +1,93 @@
+"""The predictors by name, and what each is set to for each target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import polars as pl
+from numpy.typing import NDArray
+
+from edgewatt.errors import EdgewattError
+from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.baselines import MeanPredictor
+from edgewatt.predictors.neuralpower import NeuralPowerPredictor
+from edgewatt.predictors.polynomial import Polynomial
+from edgewatt.predictors.targets import Target
+from edgewatt.predictors.terms import Array
+
+Settings = Mapping[str, Any]
+
+
+class Predictor(Protocol):
+    """What a predictor is: scikit-learn's fit and predict, told of networks, and a function to store.
+
+    Attributes:
+        polynomial_: What was fitted.
+        note_: What was simplified, in words; empty where nothing was.
+    """
+
+    polynomial_: Polynomial
+    note_: str
+
+    def fit(self, table: pl.DataFrame | Array, y: Array, groups: Sequence[str] | NDArray[Any] | None = None) -> Any:
+        """Fit to one row a layer and its target, shape (rows,)."""
+
+    def predict(self, table: pl.DataFrame | Array) -> Array:
+        """Predict the target, shape (rows,)."""
+
+    def get_params(self) -> dict[str, Any]:
+        """The settings."""
+
+
+#: NeuralPower's settings for each target, chosen by cross-validation: runtimes add up, so that no term of
+#: one is negative, and grow with products of sizes; power saturates, as logarithms do, and no layer draws
+#: several times the power of all others.
+NEURALPOWER_SETTINGS: Mapping[Target, Settings] = {
+    Target.POWER: {"degree": 2, "log_features": True, "range_factor": 2.0},
+    Target.RUNTIME: {"degree": 3, "positive": True},
+}
+
+#: What `tune_degree` chooses from.
+DEGREES = (1, 2, 3)
+
+
+def _neuralpower(kind: LayerKind, target: Target, settings: Settings) -> Predictor:
+    predictor: Predictor = NeuralPowerPredictor(kind, **{**NEURALPOWER_SETTINGS[target], **settings})
+    return predictor
+
+
+def _mean(kind: LayerKind, target: Target, settings: Settings) -> Predictor:
+    if settings:
+        raise EdgewattError(f"the mean of {target} has no settings", fix="Leave them out")
+    predictor: Predictor = MeanPredictor(kind)
+    return predictor
+
+
+_PREDICTORS: Mapping[str, Callable[[LayerKind, Target, Settings], Predictor]] = {
+    "neuralpower": _neuralpower,
+    "mean": _mean,
+}
+
+#: Names that `new_predictor` knows.
+PREDICTOR_NAMES = tuple(_PREDICTORS)
+
+
+def new_predictor(name: str, kind: LayerKind, target: Target, settings: Settings | None = None) -> Predictor:
+    """Make an untrained predictor.
+
+    Args:
+        name: One of `PREDICTOR_NAMES`.
+        kind: The kind of layer.
+        target: What it predicts.
+        settings: Its settings where they are not the usual ones.
+
+    Raises:
+        EdgewattError: There is no such predictor or setting.
+    """
+    if name not in _PREDICTORS:
+        raise EdgewattError(f"there is no predictor {name!r}", fix=f"Choose one of {', '.join(_PREDICTORS)}")
+    try:
+        return _PREDICTORS[name](kind, target, settings or {})
+    except TypeError as error:
+        raise EdgewattError(f"the predictor {name} has no such setting: {error}") from error

@@ -1,0 +1,85 @@
+"""The training tables of all networks, together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from edgewatt.errors import EdgewattError
+from edgewatt.formats.training_tables import read_table, table_path
+from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.folder import PREDICTED_KINDS
+
+#: The column that says which network a row is from.
+NETWORK = "network"
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Tables of several networks.
+
+    Attributes:
+        tables: One table a kind, with the networks' names in the column `network`; kinds without rows are absent.
+        networks: Names of the networks, sorted, also of those whose tables are empty.
+    """
+
+    tables: Mapping[LayerKind, pl.DataFrame]
+    networks: tuple[str, ...]
+
+    def of(self, networks: Sequence[str]) -> TrainingData:
+        """The tables of some of the networks."""
+        chosen = {kind: table.filter(pl.col(NETWORK).is_in(list(networks))) for kind, table in self.tables.items()}
+        return TrainingData({kind: table for kind, table in chosen.items() if table.height > 0}, tuple(networks))
+
+    def distinct(self, column: str) -> tuple[str, ...]:
+        """The values that a text column has in any table, sorted."""
+        values: set[str] = set()
+        for table in self.tables.values():
+            if column in table.columns:
+                values.update(table[column].drop_nulls().unique().to_list())
+        return tuple(sorted(values))
+
+    def idle_power_w(self) -> float | None:
+        """Mean idle power, each network counted once; None where no table tells."""
+        parts = [
+            table.select(NETWORK, pl.col("idle_power_w")).drop_nulls()
+            for table in self.tables.values()
+            if "idle_power_w" in table.columns
+        ]
+        if not parts:
+            return None
+        by_network = pl.concat(parts).group_by(NETWORK, maintain_order=True).agg(pl.col("idle_power_w").mean())
+        return float(by_network["idle_power_w"].to_numpy().mean()) if by_network.height else None
+
+
+def read_training_data(training_dir: Path) -> TrainingData:
+    """Read the tables of every network in a folder; a network may lack a kind, and a table may be empty.
+
+    Args:
+        training_dir: One folder a network.
+
+    Raises:
+        EdgewattError: The folder is missing or holds no table, or a table is broken.
+    """
+    if not training_dir.is_dir():
+        raise EdgewattError("there is no such folder", where=training_dir, fix="Name the folder that `dataset` wrote")
+    parts: dict[LayerKind, list[pl.DataFrame]] = {kind: [] for kind in PREDICTED_KINDS}
+    networks = []
+    for folder in sorted(path for path in training_dir.iterdir() if path.is_dir()):
+        kinds = [kind for kind in PREDICTED_KINDS if table_path(folder, kind).exists()]
+        for kind in kinds:
+            table = read_table(table_path(folder, kind), kind)
+            parts[kind].append(table.with_columns(pl.lit(folder.name).alias(NETWORK)))
+        if kinds:
+            networks.append(folder.name)
+    if not networks:
+        raise EdgewattError(
+            "the folder holds no training tables",
+            where=training_dir,
+            fix="It must hold a folder for each network with convolutional.csv, pooling.csv or dense.csv in it",
+        )
+    joined = {kind: pl.concat(tables, how="diagonal") for kind, tables in parts.items() if tables}
+    return TrainingData({kind: table for kind, table in joined.items() if table.height > 0}, tuple(networks))

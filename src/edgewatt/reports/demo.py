@@ -1,0 +1,58 @@
+"""The demo's result: predictions beside the simulated truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from edgewatt.demo import BOARD, DemoResult
+from edgewatt.reports.page import TerminalPage
+from edgewatt.reports.predictions import scores_json, scores_table
+from edgewatt.reports.tables import new_table, number, percent
+
+
+def demo_report(result: DemoResult) -> TerminalPage:
+    """The demo's tables, to print and to write as a page."""
+    return TerminalPage(
+        title="edgewatt demo",
+        parts=(
+            scores_table(result.training),
+            "",
+            comparison_table(result),
+            f"SIMULATED: nothing here was measured. The board is a model of the {BOARD}; its truth is known exactly.",
+        ),
+    )
+
+
+def comparison_table(result: DemoResult) -> Table:
+    """Predicted against true energy of each held-out network."""
+    table = new_table(
+        f"SIMULATED {BOARD}: networks that were not trained on, predicted and true (of the share of their time that "
+        "predictors cover, idle included); the last column is the error of predicting each kind's mean",
+        ["network"],
+        ["covered", "ms", "true ms", "mJ", "true mJ", "error", "by mean"],
+    )
+    for row in result.rows:
+        table.add_row(
+            row.network,
+            percent(row.covered_time_share, 0),
+            number(row.predicted_runtime_s * 1e3, 3),
+            number(row.true_runtime_s * 1e3, 3),
+            number(row.predicted_energy_j * 1e3, 3),
+            number(row.true_energy_j * 1e3, 3),
+            f"{100 * row.energy_error:+.1f}%",
+            f"{100 * row.baseline_error:+.0f}%",
+        )
+    return table
+
+
+def demo_json(result: DemoResult) -> dict[str, Any]:
+    """The demo's result for machines."""
+    return {
+        "simulated": True,
+        "board": BOARD,
+        "folder": str(result.folder),
+        "held_out": [row.to_dict() for row in result.rows],
+        "training": scores_json(result.training),
+    }

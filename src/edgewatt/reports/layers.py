@@ -1,0 +1,87 @@
+"""Layers of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from edgewatt.networks.layer import Layer, LayerKind
+from edgewatt.reports.tables import kind_cell, name_cell, new_table, number
+
+
+def layers_json(layers: Sequence[Layer]) -> dict[str, Any]:
+    """A network's layers for machines."""
+    return {"layers": [_layer_json(layer) for layer in layers], "totals": totals(layers)}
+
+
+def totals(layers: Sequence[Layer]) -> dict[str, int]:
+    """Sums over a network's layers."""
+    return {
+        "layers": len(layers),
+        "macs": sum(layer.macs for layer in layers),
+        "bytes": sum(layer.total_bytes for layer in layers),
+        "parameters": sum(layer.parameters for layer in layers),
+        **{f"{kind}_layers": sum(layer.kind is kind for layer in layers) for kind in LayerKind},
+    }
+
+
+def layers_table(title: str, layers: Sequence[Layer]) -> Table:
+    """A network's layers."""
+    table = new_table(title, ["layer", "kind"], ["input", "output", "k", "s", "g", "MMACs", "kB"])
+    for layer in layers:
+        windowed = layer.kernel is not None
+        table.add_row(
+            name_cell(layer.name),
+            kind_cell(layer.kind, layer.operation),
+            _shape(layer.input_shape),
+            _shape(layer.output_shape),
+            _shape(layer.kernel or ()),
+            _shape(layer.stride) if windowed else "",
+            str(layer.groups) if layer.kind is LayerKind.CONVOLUTIONAL else "",
+            number(layer.macs / 1e6),
+            number(layer.total_bytes / 1e3, 0),
+        )
+    sums = totals(layers)
+    table.add_section()
+    table.add_row(f"{len(layers)} layers", *[""] * 6, number(sums["macs"] / 1e6), number(sums["bytes"] / 1e3, 0))
+    return table
+
+
+def architectures_json(networks: Mapping[str, Sequence[Layer]]) -> dict[str, Any]:
+    """The shipped architectures for machines."""
+    return {"architectures": [{"name": name, **totals(layers)} for name, layers in networks.items()]}
+
+
+def architectures_table(networks: Mapping[str, Sequence[Layer]]) -> Table:
+    """The shipped architectures."""
+    table = new_table("Shipped architectures", ["network"], ["layers", "GMACs", "million parameters"])
+    for name, layers in networks.items():
+        sums = totals(layers)
+        table.add_row(name, str(len(layers)), number(sums["macs"] / 1e9, 3), number(sums["parameters"] / 1e6))
+    return table
+
+
+def _layer_json(layer: Layer) -> dict[str, Any]:
+    return {
+        "name": layer.name,
+        "kind": layer.kind.value,
+        "operation": layer.operation,
+        "input": list(layer.input_shape),
+        "output": list(layer.output_shape),
+        "kernel": None if layer.kernel is None else list(layer.kernel),
+        "stride": list(layer.stride),
+        "padding": list(layer.padding),
+        "groups": layer.groups,
+        "dilation": list(layer.dilation),
+        "precision": layer.precision,
+        "macs": layer.macs,
+        "bytes": layer.total_bytes,
+        "parameters": layer.parameters,
+        "fused": list(layer.fused),
+    }
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape))

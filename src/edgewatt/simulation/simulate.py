@@ -1,0 +1,73 @@
+"""Networks to simulated recordings on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from edgewatt.errors import EdgewattError
+from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE_NAME
+from edgewatt.formats.idle_power import IdlePower, write_idle_power
+from edgewatt.networks.architectures import network_layers
+from edgewatt.simulation.base_files import IDLE_TIMESTAMP, write_recording
+from edgewatt.simulation.board import find_board
+from edgewatt.simulation.recording import measure_idle, simulate_network
+from edgewatt.simulation.settings import SimulationSettings
+
+
+def simulate(
+    raw_dir: Path,
+    networks: Sequence[str],
+    *,
+    board: str = "orin-nano",
+    cycles: int = 3000,
+    seed: int = 0,
+    precision: str = "float16",
+    batch: int = 1,
+    settings: SimulationSettings | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[Path]:
+    """Simulate networks and write raw data.
+
+    The same arguments write the same bytes for a network, whichever others are asked for with it.
+
+    Args:
+        raw_dir: The raw data folder, made where it is missing.
+        networks: Names of shipped architectures, ONNX files, or engine-inspector JSON files.
+        board: The simulated board's name.
+        cycles: Recorded cycles of each network.
+        seed: From 0.
+        precision: What the networks compute in.
+        batch: Inputs of one cycle.
+        settings: How they are run and measured; its number of cycles gives way to `cycles`.
+        progress: Called with a network's run name once its recording is written.
+
+    Returns:
+        The recordings' folders, in the order of `networks`.
+
+    Raises:
+        EdgewattError: A network is not known, comes twice or cannot be read (then nothing is written), or a file
+            cannot be written.
+    """
+    simulated = find_board(board)
+    settings = (settings or SimulationSettings()).with_cycles(cycles)
+    names = [_run_name(network) for network in networks]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise EdgewattError(f"the network {twice!r} comes twice", fix="Name each network once")
+    layers = [network_layers(network, batch=batch, precision=precision) for network in networks]
+    idle_w = measure_idle(simulated, settings.sensor, seed=seed)
+    idle = IdlePower(timestamp=IDLE_TIMESTAMP, avg_idle_power=idle_w * 1e6)
+    write_idle_power(raw_dir / IDLE_FILE_NAME, idle)
+    folders = []
+    for name, network in zip(names, layers, strict=True):
+        recording = simulate_network(network, simulated, settings, name=name, seed=seed)
+        folders.append(write_recording(raw_dir, recording, simulated, settings, precision=precision))
+        if progress is not None:
+            progress(name)
+    return folders
+
+
+def _run_name(network: str) -> str:
+    path = Path(network)
+    return path.stem if path.suffix in (".onnx", ".json") else path.name
