@@ -51,7 +51,7 @@ class Occupancy:
         inferences = end[:, -1] - start[:, 0]
         layer_time = (end - start).sum(axis=0)
         inner = float(inferences.sum() - layer_time.sum())
-        stalls = timeline.next_start_s - timeline.stall_start_s
+        stalls = start[:, 0] - timeline.stall_start_s
         whole = self.finish_s - self.begin_s
         self._has_inner = inner > _LEAST_SHARE * whole
         self._has_stall = float(stalls.sum()) > _LEAST_SHARE * whole
@@ -62,11 +62,11 @@ class Occupancy:
             columns_end.append(end[:, -1:])
         if self._has_stall:
             columns_start.append(timeline.stall_start_s[:, None])
-            columns_end.append(timeline.next_start_s[:, None])
+            columns_end.append(start[:, :1])
         self._start = np.ascontiguousarray(np.concatenate(columns_start, axis=1))
         self._end = np.ascontiguousarray(np.concatenate(columns_end, axis=1))
-        # A cycle's own time goes from the middle of the gap before it to the middle of the gap behind it.
-        middles = 0.5 * (end[:-1, -1] + np.minimum(start[1:, 0], timeline.stall_start_s[:-1]))
+        # A cycle's own time begins in the gap before it, and before a stall in that gap.
+        middles = 0.5 * (end[:-1, -1] + timeline.stall_start_s[1:])
         self._border = np.concatenate((start[:1, 0], middles))
         lengths = self._end - self._start
         self._before = np.concatenate((np.zeros((1, lengths.shape[1])), np.cumsum(lengths, axis=0)))[:-1]
@@ -138,10 +138,7 @@ class Occupancy:
             return None
         following = self._border[1:, None]
         decay = np.exp(-np.diff(self._border) / lag_s)
-        # A track that goes on beyond the border is a stall: it is cut there, and its rest is too long ago to matter.
-        ended = np.minimum(self._end[:-1], following)
-        begun = np.minimum(self._start[:-1], following)
-        added = np.exp((ended - following) / lag_s) - np.exp((begun - following) / lag_s)
+        added = np.exp((self._end[:-1] - following) / lag_s) - np.exp((self._start[:-1] - following) / lag_s)
         bands = np.ones((2, len(self._border)))
         bands[1, :-1], bands[1, -1] = -decay, 0.0
         right = np.concatenate((np.zeros((1, added.shape[1])), added))

@@ -68,17 +68,12 @@ class LayerTimeline:
 
     @property
     def stall_start_s(self) -> NDArray[np.float64]:
-        """When the gap after each inference but the last began to be longer than usual, shape (cycles,).
+        """When the gap before each inference began to be longer than usual, shape (cycles,).
 
-        A gap of usual length has its stall begin when it ends.
+        It is the inference's start where the gap was not.
         """
-        following = np.append(self.cycle_start_s[1:], self.cycle_end_s[-1])
-        return np.minimum(self.cycle_end_s + _STALL_GAPS * self.usual_gap_s, following)
-
-    @property
-    def next_start_s(self) -> NDArray[np.float64]:
-        """Start of the inference after each; after the last its own end."""
-        return np.append(self.cycle_start_s[1:], self.cycle_end_s[-1])
+        usual_end = self.cycle_end_s[:-1] + _STALL_GAPS * self.usual_gap_s
+        return np.concatenate((self.cycle_start_s[:1], np.minimum(usual_end, self.cycle_start_s[1:])))
 
 
 def stamps_of(layers: LayerCycles) -> Stamps:

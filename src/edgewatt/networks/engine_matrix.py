@@ -63,11 +63,11 @@ def matrix_layer(record: EngineRecord, name: str, context: MatrixContext) -> Lay
     Raises:
         FormatError: It has no inputs or outputs.
     """
-    if not record.inputs or not record.outputs:
+    output = record.outputs[0].shape if record.outputs else ()
+    if not record.inputs or not output or not prod(output):
         raise FormatError("a matrix product without inputs or outputs", where=record.where)
-    output = record.outputs[0].shape
-    columns = _columns(output)
-    rows = prod(output) // max(columns, 1)
+    columns = _matrix(output)[-1]
+    rows = prod(output) // columns
     constants: list[EngineTensor] = []
     activations = list(record.inputs)
     weights = record.counted("Weights")[0]
@@ -107,10 +107,6 @@ def _operands(
 def _matrix(shape: Sequence[int]) -> Shape:
     """A shape without the extents of one behind a convolution's channels."""
     return tuple(shape[:2]) if len(shape) == 4 and tuple(shape[2:]) == (1, 1) else tuple(shape)
-
-
-def _columns(output: Sequence[int]) -> int:
-    return _matrix(output)[-1] if output else 1
 
 
 def _inner_size(activation: Sequence[int], output: Sequence[int]) -> int:

@@ -194,7 +194,7 @@ class EngineRecord:
     @property
     def fused(self) -> tuple[str, ...]:
         """Names of the fused operations: those in the metadata, else the parts of the layer's name."""
-        return self.operations or tuple(self.name.split(" + "))
+        return self.operations or tuple(re.split(r" \+ | \|\| ", self.name))
 
     @property
     def operation(self) -> str:

@@ -82,7 +82,7 @@ def windowless_convolution_layer(record: EngineRecord, name: str, context: Matri
     the multiply-accumulates follow from it.
 
     Raises:
-        FormatError: It has no inputs or outputs.
+        FormatError: It has no inputs or outputs with channels and extents.
     """
     activation, constants, activations = context.split(record)
     if activation is None or not record.outputs:
@@ -91,6 +91,10 @@ def windowless_convolution_layer(record: EngineRecord, name: str, context: Matri
     if told:
         activation, constants, activations = record.inputs[0], [], list(record.inputs)
     input_shape, output_shape = activation.shape, record.outputs[0].shape
+    if min(len(input_shape), len(output_shape)) < 3:
+        raise FormatError(
+            f"a convolution with tensors of {list(input_shape)} and {list(output_shape)}", where=record.where
+        )
     filters = _filters(input_shape, output_shape, [t.shape for t in constants])
     groups, window, weights = record.integer("Groups", 1), None, told
     if filters is not None:

@@ -249,7 +249,7 @@ def _node(index: int, node: NodeProto) -> Node:
 
 
 def _check_shapes(nodes: Iterable[Node], shapes: Mapping[str, Shape], where: str) -> None:
-    """Make sure that every result has a shape, and that reshaping loses nothing."""
+    """Make sure that every result has a shape, that reshaping loses nothing and that weights fit their input."""
     for node in nodes:
         unknown = [name for name in (*node.inputs, *node.outputs[:1]) if name and name not in shapes]
         if unknown:
@@ -258,10 +258,22 @@ def _check_shapes(nodes: Iterable[Node], shapes: Mapping[str, Shape], where: str
                 where=where,
                 fix="Export the network with fixed dimensions, or with shapes on every tensor",
             )
-        if node.op == "Reshape" and prod(shapes[node.inputs[0]]) != prod(shapes[node.outputs[0]]):
+        if not _fits(node, shapes):
+            first, second = shapes[node.input(0)], shapes[node.outputs[0] if node.op == "Reshape" else node.input(1)]
             raise FormatError(
-                f"shapes cannot be inferred: node {node.name!r} reshapes {list(shapes[node.inputs[0]])} "
-                f"to {list(shapes[node.outputs[0]])}",
+                f"shapes cannot be inferred: at node {node.name!r} ({node.op}), {list(first)} and {list(second)} "
+                "do not fit each other",
                 where=where,
-                fix="Export the network with the wanted batch",
+                fix="Export the network with the wanted batch and input size",
             )
+
+
+def _fits(node: Node, shapes: Mapping[str, Shape]) -> bool:
+    """Whether shapes agree where ONNX's own inference does not look."""
+    if node.op == "Reshape":
+        return prod(shapes[node.input(0)]) == prod(shapes[node.outputs[0]])
+    if node.op == "Conv":
+        return shapes[node.input(0)][1] == shapes[node.input(1)][1] * int(node.attributes.get("group", 1))
+    if node.op == "ConvTranspose":
+        return shapes[node.input(0)][1] == shapes[node.input(1)][0]
+    return True

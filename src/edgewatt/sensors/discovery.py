@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from edgewatt.sensors.sysfs import find_chips
 
 #: Asks for no sensor at all.
 NONE = "none"
+_NVIDIA_DRIVER = "proc/driver/nvidia"
 _WITHOUT = "--sensor none records runtimes alone"
 
 
@@ -108,9 +110,14 @@ def discover(root: Path = Path("/"), sensor: str | None = None) -> Discovery:
     sensors = [*_chip_sensors(root), *_rapl(root, notes)]
     # A board whose input is in the table needs no NVML, which knows no root either.
     if sensor == nvml.CHIP or (root == Path("/") and board.family is None):
-        sensors.extend(_nvml(notes))
+        gpus, reason = nvml.find_nvml()
+        if gpus is not None:
+            sensors.append(gpus)
+        elif sensor == nvml.CHIP or not sensors or (root / _NVIDIA_DRIVER).exists():
+            notes.append(f"no NVML sensor: {reason}")
     if not sensors:
         raise _no_sensor(board, notes)
+    notes.extend(_shunt_notes(board, sensors))
     everything = Discovery(board, tuple(sensors), None, notes=tuple(notes))
     return _with_total(everything) if sensor is None else _as_asked(everything, sensor)
 
@@ -148,12 +155,17 @@ def _can_read(files: Sequence[SensorFile]) -> bool:
     return None not in values
 
 
-def _nvml(notes: list[str]) -> Iterator[PowerSensor]:
-    found, reason = nvml.find_nvml()
-    if found is not None:
-        yield found
-    else:
-        notes.append(f"no NVML sensor: {reason}")
+def _shunt_notes(board: Board, sensors: Sequence[PowerSensor]) -> Iterator[str]:
+    """Rails whose shunt is not these boards': a device tree without one leaves the driver's 10 mOhm."""
+    step_a = None if board.family is None else board.family.current_step_a
+    for rail in (rail for sensor in sensors for rail in sensor.rails):
+        own_a = rail.current_step_a
+        if step_a is not None and own_a is not None and not math.isclose(own_a, step_a, rel_tol=0.01):
+            yield (
+                f"{rail.label}: the driver's shunt gives steps of {own_a * 1e3:g} mA where these boards have "
+                f"{step_a * 1e3:g} mA: true currents would be {step_a / own_a:.3g} times "
+                f"those shown. Compare shunt{rail.channel}_resistor with the board's"
+            )
 
 
 def _with_total(found: Discovery) -> Discovery:

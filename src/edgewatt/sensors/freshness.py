@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from edgewatt.sensors.base import PowerSensor, Rail, RawReading
 
-#: No sensor gains from more; it bounds memory on sources that are read in microseconds.
-_MOST_READINGS = 200_000
+#: No sensor is faster; it bounds memory on sources that are read in less than a microsecond.
+_LEAST_INTERVAL_S = 50e-6
 #: Longer intervals could be of either of two multiples.
 _MOST_MULTIPLE = 4
 
@@ -85,8 +85,8 @@ def measure_freshness(
     ends: list[float] = []
     values: list[list[RawReading]] = []
     stop_s = clock() + duration_s
-    while not begins or (ends[-1] < stop_s and len(begins) < _MOST_READINGS):
-        begins.append(clock())
+    while not ends or ends[-1] < stop_s:
+        begins.append(_wait_until(begins[-1] + _LEAST_INTERVAL_S if begins else 0.0, clock))
         values.append([channel.read_raw() for channel in channels])
         ends.append(clock())
     begin_s, end_s = np.array(begins), np.array(ends)
@@ -100,6 +100,13 @@ def measure_freshness(
         jitter_s=float(np.std(intervals_s)) if len(intervals_s) else 0.0,
         rails=tuple(rails),
     )
+
+
+def _wait_until(time_s: float, clock: Callable[[], float]) -> float:
+    """Wait without sleeping, which would take longer, and give the time."""
+    while (now_s := clock()) < time_s:
+        pass
+    return now_s
 
 
 def _rail(rail: Rail, times_s: NDArray[np.float64], readings: Sequence[RawReading]) -> RailFreshness:

@@ -13,10 +13,11 @@ from rich.text import Text
 from edgewatt.errors import printable
 from edgewatt.reports.tables import new_table, number
 from edgewatt.sensors.base import CombinedSensor, PowerSensor, RailReading
+from edgewatt.sensors.boards import Board
 from edgewatt.sensors.discovery import Discovery
 from edgewatt.sensors.fast import Change
 from edgewatt.sensors.freshness import Freshness, RailFreshness, measure_freshness
-from edgewatt.sensors.ina3221 import Ina3221
+from edgewatt.sensors.ina3221 import CHIP, Ina3221
 from edgewatt.sensors.period import PeriodBySettings, periods_by_settings
 
 #: A counter of energy needs two readings that it moved between.
@@ -43,7 +44,7 @@ def sensors_report(found: Discovery, duration_s: float = 1.0) -> dict[str, Any]:
         "sensors": [_sensor_entry(sensor, readings[sensor.name]) for sensor in found.sensors],
         "total": _total_entry(found, [reading for group in readings.values() for reading in group]),
         "no_total": found.no_total,
-        "freshness": None if freshness is None else _freshness_entry(freshness),
+        "freshness": None if freshness is None else _freshness_entry(freshness, found.board),
         "errors": {path: counts for sensor in found.sensors for path, counts in sensor.errors.items()},
         "notes": list(found.notes),
     }
@@ -128,18 +129,21 @@ def _total_entry(found: Discovery, readings: Sequence[RailReading]) -> dict[str,
     }
 
 
-def _freshness_entry(freshness: Freshness) -> dict[str, Any]:
+def _freshness_entry(freshness: Freshness, board: Board) -> dict[str, Any]:
     return {
         "duration_s": freshness.duration_s,
         "readings": freshness.readings,
         "read_time_ms": freshness.read_time_s * 1e3,
         "read_time_p99_ms": freshness.read_time_p99_s * 1e3,
         "jitter_ms": freshness.jitter_s * 1e3,
-        "rails": [_rail_freshness_entry(rail) for rail in freshness.rails],
+        "rails": [_rail_freshness_entry(rail, board) for rail in freshness.rails],
     }
 
 
-def _rail_freshness_entry(rail: RailFreshness) -> dict[str, Any]:
+def _rail_freshness_entry(rail: RailFreshness, board: Board) -> dict[str, Any]:
+    by_shunt_a = rail.rail.current_step_a
+    if by_shunt_a is None and board.family is not None and rail.rail.chip == CHIP:
+        by_shunt_a = board.family.current_step_a
     return {
         "label": rail.rail.label,
         "sensor": rail.rail.sensor,
@@ -148,7 +152,7 @@ def _rail_freshness_entry(rail: RailFreshness) -> dict[str, Any]:
         "fresh_per_s": rail.fresh_per_s,
         "period_ms": None if rail.period_s is None else rail.period_s * 1e3,
         "current_step_a": rail.current_step_a,
-        "current_step_by_shunt_a": rail.rail.current_step_a,
+        "current_step_by_shunt_a": by_shunt_a,
         "power_step_w": rail.power_step_w,
     }
 

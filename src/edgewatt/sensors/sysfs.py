@@ -10,7 +10,7 @@ from pathlib import Path
 from edgewatt.sensors.files import read_text
 
 _I2C_ADDRESS = re.compile(r"(\d+)-([0-9a-f]{4})\Z")
-_CHIP_FILE = re.compile(r"(in|curr|power)\d+_input\Z")
+_CHIP_FILE = re.compile(r"((in|curr|power|in_voltage|in_current)\d+_input|ui_input_\d+)\Z")
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,14 @@ class ChipFolder:
 
 
 def find_chips(root: Path) -> list[ChipFolder]:
-    """Every hwmon and i2c IIO chip below `root`, each once, ordered by bus and address.
+    """Every chip below `root` that measures voltage, current or power, each once, ordered by bus and address.
 
     Drivers, devices and classes are searched, because a container or a hardened system may show only some of them.
     """
-    found: dict[Path, ChipFolder] = {}
+    found: dict[object, ChipFolder] = {}
     for chip in (*_i2c_chips(root), *_class_chips(root)):
-        found.setdefault(chip.path.resolve(), chip)
+        key = (chip.name, chip.address) if _I2C_ADDRESS.match(chip.address) else chip.path.resolve()
+        found.setdefault(key, chip)
     return sorted(found.values(), key=lambda chip: chip.order)
 
 
@@ -61,19 +62,18 @@ def _i2c_chips(root: Path) -> Iterator[ChipFolder]:
     for device in (*devices, *children(bus / "devices")):
         if not _I2C_ADDRESS.match(device.name):
             continue
-        folders = [*children(device / "hwmon"), *(c for c in children(device) if c.name.startswith("iio:device"))]
-        if not folders and _has_chip_files(device):
-            folders = [device]  # before hwmon had folders of its own
-        for folder in folders:
+        # Before hwmon had folders of its own, the device's was the chip's.
+        iio = [child for child in children(device) if child.name.startswith("iio:device")]
+        for folder in (*children(device / "hwmon"), *iio, device):
             name = read_text(folder / "name") or read_text(device / "name")
-            if name:
+            if name and _has_chip_files(folder):
                 yield ChipFolder(name, device.name, folder)
 
 
 def _class_chips(root: Path) -> Iterator[ChipFolder]:
     for folder in (*children(root / "sys/class/hwmon"), *children(root / "sys/bus/iio/devices")):
         name = read_text(folder / "name")
-        if name:
+        if name and _has_chip_files(folder):
             yield ChipFolder(name, _device_of(folder), folder)
 
 
