@@ -12,7 +12,7 @@ from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.dataset.run import build_dataset
 from edgewatt.dataset.tables import build_tables
 from edgewatt.errors import EdgewattError
-from edgewatt.formats.training_tables import columns, read_table, table_path
+from edgewatt.formats.training_tables import BASE_FEATURES, columns, read_table, table_path
 from edgewatt.mapping.run import map_recordings
 from edgewatt.networks.layer import Layer, LayerKind
 
@@ -77,24 +77,8 @@ def test_every_layer_ends_in_one_of_four_tables(builder: Builder, tmp_path: Path
 def test_base_columns_come_first_and_hold_what_the_layer_is(builder: Builder, tmp_path: Path) -> None:
     build_dataset(mapped(four_kinds(builder), tmp_path), tmp_path / "train", min_samples=1)
     header = (tmp_path / "train/net/convolutional.csv").read_text().splitlines()[0].replace('"', "").split(",")
-    assert header[:16] == [
-        "batch_size",
-        "input_size_0",
-        "input_size_1",
-        "input_size_2",
-        "output_size_0",
-        "output_size_1",
-        "output_size_2",
-        "kernel_0",
-        "kernel_1",
-        "padding_0",
-        "padding_1",
-        "stride_0",
-        "stride_1",
-        "power",
-        "runtime",
-        "layer_name",
-    ]
+    assert header[:16] == [*BASE_FEATURES[LayerKind.CONVOLUTIONAL], "power", "runtime", "layer_name"]
+    assert header[:7] == ["batch_size", *(f"{side}_size_{i}" for side in ("input", "output") for i in range(3))]
     pooling = read_table(table_path(tmp_path / "train/net", LayerKind.POOLING), LayerKind.POOLING).to_dicts()[0]
     assert [pooling[name] for name in columns(LayerKind.POOLING)[:11]] == [1, 64, 112, 112, 64, 56, 56, 3, 3, 2, 2]
     dense = read_table(table_path(tmp_path / "train/net", LayerKind.DENSE), LayerKind.DENSE).to_dicts()[0]
@@ -123,7 +107,12 @@ def test_a_layer_with_few_samples_is_left_out_and_listed(builder: Builder, tmp_p
 
 
 def test_layers_that_share_a_name_get_a_row_each(builder: Builder, tmp_path: Path) -> None:
-    wider = {**CONV, "OutMaps": 8, "Outputs": [{**CONV["Outputs"][0], "Dimensions": [1, 8, 8, 8]}]}  # type: ignore[index]
+    wider = {
+        **CONV,
+        "OutMaps": 8,
+        "Weights": {"Type": "Half", "Count": 216},
+        "Outputs": [{**CONV["Outputs"][0], "Dimensions": [1, 8, 8, 8]}],
+    }  # type: ignore[index]
     made = builder()
     made.engine = {"Layers": [CONV, wider]}
     made.latency = {"conv0": [[100.0, "20241121-05:20:01.5"], [300.0, "20241121-05:20:02.5"]]}

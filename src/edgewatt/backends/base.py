@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, TypeAlias
 
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from edgewatt.backends.network import Network
+from edgewatt.sensors.base import PowerSensor
 
 #: Asked between cycles; a run ends early, after a whole cycle, once it says yes.
 Stop: TypeAlias = Callable[[], bool]
@@ -89,6 +91,7 @@ class NetworkFacts:
         settings: What else decides how fast it runs: threads, optimisation level, streams, ...
         versions: Versions of what runs it.
         bindings: Names of its inputs and outputs.
+        means_only: Whether only the mean latency of each layer is told, after the run; the cycles then have none.
     """
 
     layers: tuple[Mapping[str, Any] | str, ...]
@@ -99,6 +102,7 @@ class NetworkFacts:
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     bindings: tuple[str, ...] = ()
+    means_only: bool = False
 
 
 class LoadedNetwork(ABC):
@@ -125,7 +129,7 @@ class LoadedNetwork(ABC):
         """Mean latency of each profiled layer after a run, where the backend tells no single cycles; else None."""
         return None
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to free
         """Free what was loaded."""
 
     def __enter__(self) -> Self:
@@ -168,3 +172,11 @@ class Backend(ABC):
             EdgewattError: The network's file is of a kind that the backend cannot run, broken, or cannot be built.
             NoDeviceError: The backend cannot be used here.
         """
+
+    def own_sensor(self, folder: Path) -> PowerSensor | None:  # noqa: ARG002 - for those that have one
+        """A sensor of what the backend pretends to draw, used where no other is named; None for all that are real.
+
+        Args:
+            folder: A folder for files that the sensor and the backend share.
+        """
+        return None

@@ -18,6 +18,8 @@ from edgewatt.mapping.timeline import LayerTimeline
 
 #: Gaps within inferences, and stalls, become segments of their own from this share of the whole time.
 _LEAST_SHARE = 2e-3
+#: Half of the step over which slopes are taken.
+_SLOPE_STEP_S = 1e-6
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,55 @@ class Occupancy:
             outside, _ = lfilter([1 - keep], [1, -keep], outside, zi=[keep])
         return Shares(segments, outside)
 
+    def slope_w_per_s(
+        self, tick_s: NDArray[np.float64], response: Response, power_w: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """How much each value changes with the time of the inference in which its conversion began or ended.
+
+        Two inferences' times are independent, and their slopes add as squares.
+
+        Args:
+            tick_s: Ticks.
+            response: What lies between power and value.
+            power_w: Power of each segment.
+        """
+        excess = self._track_excess(power_w)
+        ends = tick_s - response.delay_s
+        late, late_cycle = self._own_power(ends, response, excess)
+        early, early_cycle = self._own_power(ends - response.length_s, response, excess)
+        same = late_cycle == early_cycle
+        slope: NDArray[np.float64] = np.where(same, np.abs(late - early), np.hypot(late, early)) / response.length_s
+        if response.samples > 1:
+            keep = 1 - 1 / response.samples
+            slope = np.sqrt(np.maximum(lfilter([(1 - keep) ** 2], [1, -(keep**2)], slope**2), 0.0))
+        return slope
+
+    def _track_excess(self, power_w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Power of each track above that of the gap around it."""
+        gaps = power_w[self.layers]
+        extra = list(power_w[self.layers + 1 :] - gaps)
+        layers = power_w[: self.layers] - gaps
+        if self._has_inner:
+            layers = layers - extra[0]
+        return np.concatenate((layers, extra))
+
+    def _own_power(
+        self, times_s: NDArray[np.float64], response: Response, excess_w: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Lagged power, by the inference at hand alone, at each time; and which inference that is."""
+        cycle = self._cycle(times_s)
+        start, end = self._start[cycle], self._end[cycle]
+        power = np.zeros(len(times_s))
+        for sign in (1, -1):
+            time = (times_s + sign * _SLOPE_STEP_S)[:, None]
+            ramp = lagged_ramp(time - start, response.lag_s, response.blur_s)
+            ramp -= lagged_ramp(time - end, response.lag_s, response.blur_s)
+            power += sign * (ramp @ excess_w)
+        return power / (2 * _SLOPE_STEP_S), cycle
+
+    def _cycle(self, times_s: NDArray[np.float64]) -> NDArray[np.intp]:
+        return np.clip(np.searchsorted(self._border, times_s, side="right") - 1, 0, len(self._border) - 1)
+
     def _to_segments(self, tracks: NDArray[np.float64], recorded: NDArray[np.float64]) -> NDArray[np.float64]:
         layers = tracks[:, : self.layers]
         extra = []
@@ -117,7 +168,7 @@ class Occupancy:
         self, times_s: NDArray[np.float64], response: Response, state: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Integral of each lagged track, and of the recorded time, up to each time."""
-        cycle = np.clip(np.searchsorted(self._border, times_s, side="right") - 1, 0, len(self._border) - 1)
+        cycle = self._cycle(times_s)
         time = times_s[:, None]
         lag, blur = response.lag_s, response.blur_s
         tracks = self._before[cycle]

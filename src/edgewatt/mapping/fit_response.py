@@ -1,0 +1,253 @@
+"""Finding the response that explains a recording best.
+
+For each delay, length and lag the regression gives the best powers; what it leaves unexplained is minimised over them
+(variable projection: Golub and Pereyra, Inverse Problems 19, 2003). The residual has many minima, one for about every
+layer that a conversion can be shifted by: a grid finds where to start, and the best of several descents counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from edgewatt.mapping.design_matrix import Occupancy
+from edgewatt.mapping.fresh_values import FreshValues
+from edgewatt.mapping.noise import Noise, estimate_noise, robust_weights
+from edgewatt.mapping.response import Response
+from edgewatt.mapping.solve import Prior, Solution, drift_basis, drift_columns, solve
+
+#: Lengths of a conversion tried first, as shares of the period: one of 1, 2 or 3 channels whose shunt and bus
+#: conversions take the same time, and one that lasts the whole period.
+_LENGTHS = (1 / 6, 1 / 4, 1 / 2, 1.0)
+_GRID_STEP_S = 0.1e-3
+_MOST_GRID_STEPS = 120
+_STARTS = 4
+_LAG_STARTS = (0.0, 0.3)
+#: Values used to find a start.
+_FEW = 4000
+_ROUNDS = 4
+#: A lag is believed from this fall of the weighted sum of squares.
+_LAG_CHI_SQUARE = 10.0
+#: Parameters are fitted in units of 0.1 ms.
+_UNIT_S = 1e-4
+_SAMPLES = (1, 4, 16, 64, 128, 256, 512, 1024)
+
+
+@dataclass(frozen=True)
+class KnownSensor:
+    """What is known of the sensor before; None is unknown.
+
+    Attributes:
+        period_s: Nominal time between fresh values.
+        length_s: Nominal length of a conversion.
+        samples: Number of conversions averaged over.
+    """
+
+    period_s: float | None = None
+    length_s: float | None = None
+    samples: int | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A recording explained.
+
+    Attributes:
+        response: The response.
+        solution: The regression with it.
+        noise: The noise of the values.
+        rows: Ticks whose values were used, as indices.
+        value_w: Their values.
+        shares: Their shares.
+        drift: Their columns of the drift.
+        weight: Their weights.
+        slope_w_per_s: Their slopes.
+        jacobian: Change of each value by delay, length and, where there is one, lag, shape (values, 2 or 3).
+    """
+
+    response: Response
+    solution: Solution
+    noise: Noise
+    rows: NDArray[np.intp]
+    value_w: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    drift: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    slope_w_per_s: NDArray[np.float64]
+    jacobian: NDArray[np.float64]
+
+
+class ResponseFit:
+    """One recording's fit; build it and call `run`."""
+
+    def __init__(
+        self,
+        occupancy: Occupancy,
+        fresh: FreshValues,
+        known: KnownSensor,
+        prior: Prior,
+        step_w: float,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self._occupancy, self._fresh, self._known, self._prior = occupancy, fresh, known, prior
+        self._step_w, self._progress = step_w, progress
+
+    def run(self) -> Fit:
+        """Fit response, powers and noise together."""
+        few = self._few()
+        starts, samples = self._starts(few)
+        rows = self._rows(samples)
+        few = few[np.isin(few, rows)]
+        best: tuple[float, Response] | None = None
+        weight = np.full(len(few), self._step_w**-2)
+        for start in starts:
+            for lag in _LAG_STARTS:
+                begun = replace(start, lag_s=lag * start.length_s, samples=samples)
+                found = self._descend(begun, few, weight, None, tolerance=1e-5)
+                if best is None or found[0] < best[0]:
+                    best = found
+        assert best is not None
+        return self._refine(best[1], rows)
+
+    def _few(self) -> NDArray[np.intp]:
+        """Rows to start with: a run of neighbours from the middle, so that an average over several can be seen."""
+        rows = self._rows(1)
+        first = max(0, (len(rows) - _FEW) // 2)
+        return rows[first : first + _FEW]
+
+    def _rows(self, samples: int) -> NDArray[np.intp]:
+        """Ticks whose value depends on recorded cycles alone, with any delay up to a period and its average's past."""
+        past = (2.5 + 10 * (samples - 1)) * self._fresh.period_s
+        tick = self._fresh.tick_s
+        inside = (tick > self._occupancy.begin_s + past) & (tick < self._occupancy.finish_s)
+        return np.flatnonzero(inside & self._fresh.seen)
+
+    def _shares(self, response: Response, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        if response.samples == 1:
+            return self._occupancy.shares(self._fresh.tick_s[rows], response).segments
+        # All of the ticks before count too, as far as they can be felt.
+        first = max(0, int(rows[0]) - 12 * response.samples)
+        last = int(rows[-1]) + 1
+        return self._occupancy.shares(self._fresh.tick_s[first:last], response).segments[rows - first]
+
+    def _starts(self, rows: NDArray[np.intp]) -> tuple[list[Response], int]:
+        """The best points of a grid of delays and lengths, and the number of samples that goes with them."""
+        value, period = self._fresh.power_w[rows], self._fresh.period_s
+        basis = drift_basis(self._fresh.tick_s[rows])
+        # With r[k] = (1 - 1/N) r[k - 1] + x[k] / N the value before tells N.
+        before = self._fresh.power_w[np.maximum(rows - 1, 0)]
+        before = np.where(self._fresh.seen[np.maximum(rows - 1, 0)], before, value.mean())
+        extra = np.column_stack((basis, before - value.mean())) if self._known.samples is None else basis
+        filtered = self._known.samples or 1
+        lengths = _LENGTHS if self._known.length_s is None else (self._known.length_s / period,)
+        steps = int(np.clip(period / _GRID_STEP_S, 12, _MOST_GRID_STEPS))
+        weight = np.full(len(rows), self._step_w**-2)
+        costs: list[tuple[float, Response, float]] = []
+        for length in lengths:
+            for delay in np.linspace(-0.1 * period, period, steps):
+                response = Response(float(delay), length * period, samples=filtered)
+                solution = solve(self._shares(response, rows), extra, value, weight, self._prior)
+                costs.append((float(np.sum(solution.residual_w**2)), response, float(solution.drift[-1])))
+        costs.sort(key=lambda cost: cost[0])
+        samples = filtered
+        if self._known.samples is None:
+            keep = min(max(costs[0][2], 0.0), 0.9999)
+            samples = min(_SAMPLES, key=lambda count: abs(np.log(count * (1 - keep))))
+        chosen: list[Response] = []
+        for _, response, _ in costs:
+            apart = all(
+                abs(response.delay_s - other.delay_s) > 2.5 * period / steps or response.length_s != other.length_s
+                for other in chosen
+            )
+            if apart:
+                chosen.append(response)
+            if len(chosen) == _STARTS:
+                break
+        return chosen, samples
+
+    def _descend(
+        self,
+        start: Response,
+        rows: NDArray[np.intp],
+        weight: NDArray[np.float64],
+        level_w: NDArray[np.float64] | None,
+        tolerance: float,
+        *,
+        with_lag: bool = True,
+    ) -> tuple[float, Response]:
+        """Minimise the weighted residual over delay, length and lag."""
+        value, period = self._fresh.power_w[rows], self._fresh.period_s
+        drift = drift_columns(drift_basis(self._fresh.tick_s[rows]), level_w)
+        root = np.sqrt(weight)
+
+        def residual(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+            response = self._response(parameters, start)
+            return root * solve(self._shares(response, rows), drift, value, weight, self._prior).residual_w
+
+        point = np.array([start.delay_s, start.length_s] + [start.lag_s] * with_lag) / _UNIT_S
+        low = np.array([-0.5 * period, 0.02 * period] + [0.0] * with_lag) / _UNIT_S
+        high = np.array([1.5 * period, 1.5 * period] + [2 * period] * with_lag) / _UNIT_S
+        margin = 1e-6 * (high - low)
+        point = np.clip(point, low + margin, high - margin)
+        found = least_squares(
+            residual, point, bounds=(low, high), diff_step=1e-3, xtol=tolerance, ftol=tolerance * 1e-3, max_nfev=40
+        )
+        return 2 * float(found.cost), self._response(found.x, start)
+
+    @staticmethod
+    def _response(parameters: NDArray[np.float64], like: Response) -> Response:
+        delay, length = float(parameters[0]) * _UNIT_S, float(parameters[1]) * _UNIT_S
+        lag = float(parameters[2]) * _UNIT_S if len(parameters) > 2 else 0.0
+        return replace(like, delay_s=delay, length_s=length, lag_s=lag)
+
+    def _refine(self, response: Response, rows: NDArray[np.intp]) -> Fit:
+        """Alternate between the response, the powers and the noise on all values."""
+        value = self._fresh.power_w[rows]
+        tick = self._fresh.tick_s[rows]
+        basis = drift_basis(tick)
+        weight = np.full(len(rows), 1.0 / max(self._step_w**2, 1e-6))
+        level: NDArray[np.float64] | None = None
+        with_lag = True
+        for number in range(_ROUNDS):
+            if self._progress is not None:
+                self._progress(f"response, round {number + 1} of {_ROUNDS}")
+            cost, response = self._descend(response, rows, weight, level, 1e-6, with_lag=with_lag)
+            if with_lag and number >= 1:
+                plain, without = self._descend(response, rows, weight, level, 1e-6, with_lag=False)
+                if plain - cost < _LAG_CHI_SQUARE:
+                    response, with_lag = without, False
+            shares = self._shares(response, rows)
+            drift = drift_columns(basis, level)
+            solution = solve(shares, drift, value, weight, self._prior)
+            slope = self._slope(response, rows, solution.power_w)
+            noise = estimate_noise(solution.residual_w, slope, self._step_w / np.sqrt(12))
+            weight = robust_weights(solution.residual_w, noise.variance(slope))
+            level = shares @ solution.power_w
+            response = replace(response, blur_s=float(np.sqrt(12)) * noise.timing_s)
+        shares = self._shares(response, rows)
+        drift = drift_columns(basis, level)
+        solution = solve(shares, drift, value, weight, self._prior)
+        jacobian = self._jacobian(response, rows, solution.power_w, with_lag=with_lag)
+        return Fit(response, solution, noise, rows, value, shares, drift, weight, slope, jacobian)
+
+    def _slope(
+        self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        first = max(0, int(rows[0]) - 12 * response.samples) if response.samples > 1 else int(rows[0])
+        ticks = self._fresh.tick_s[first : int(rows[-1]) + 1]
+        return self._occupancy.slope_w_per_s(ticks, response, power_w)[rows - first]
+
+    def _jacobian(
+        self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64], *, with_lag: bool
+    ) -> NDArray[np.float64]:
+        columns = []
+        for name in ("delay_s", "length_s", "lag_s")[: 3 if with_lag else 2]:
+            at = getattr(response, name)
+            step = 1e-7 if name != "lag_s" else min(1e-6, 0.5 * at)
+            more, less = (self._shares(replace(response, **{name: at + sign * step}), rows) for sign in (1, -1))
+            columns.append((more - less) @ power_w / (2 * step))
+        return np.column_stack(columns)
