@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import RecordingBuilder
+from recording_builder import RecordingBuilder
 
 COMMAND = Path(sys.executable).parent / "edgewatt"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import CONV, DENSE, RecordingBuilder
 from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.dataset.run import build_dataset
 from edgewatt.dataset.tables import build_tables
@@ -15,6 +14,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.formats.training_tables import BASE_FEATURES, columns, read_table, table_path
 from edgewatt.mapping.run import map_recordings
 from edgewatt.networks.layer import Layer, LayerKind
+from recording_builder import CONV, DENSE, RecordingBuilder
 
 Builder = Callable[..., RecordingBuilder]
 POOL = {

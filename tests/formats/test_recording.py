@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import CONV, DENSE, RecordingBuilder
 from edgewatt.errors import EdgewattError, EdgewattWarning, FormatError
 from edgewatt.formats.recording import RecordingPaths, find_recordings, read_recording
+from recording_builder import CONV, DENSE, RecordingBuilder
 
 Builder = Callable[..., RecordingBuilder]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import RecordingBuilder
 from edgewatt.errors import EdgewattError, EdgewattWarning, FormatError
 from edgewatt.formats.layer_power import read_layer_power
 from edgewatt.formats.mapping_info import read_mapping_info
 from edgewatt.mapping.run import map_recordings
+from recording_builder import RecordingBuilder
 
 Builder = Callable[..., RecordingBuilder]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import EdgewattWarning, FormatError
@@ -536,6 +536,7 @@ def test_fused_operations() -> None:
     entry = convolution(Name="a/Conv + PWN(b) + c", Metadata="[ONNX Layer: /a [x]/Conv]\x1e[ONNX Layer: /b/Relu]")
     assert one(entry).fused == ("/a [x]/Conv", "/b/Relu")
     assert one(entry | {"Metadata": ""}).fused == ("a/Conv", "PWN(b)", "c")
+    assert one(convolution(Name="a + b || c + d")).fused == ("a", "b", "c", "d")
 
 
 def test_names_only_engine_says_what_to_do() -> None:
@@ -546,6 +547,20 @@ def test_names_only_engine_says_what_to_do() -> None:
 def test_dynamic_shapes_name_the_layer() -> None:
     entry = convolution(Inputs=[tensor([-1, 16, 10, 8], "N/A due to dynamic shapes")])
     with pytest.raises(FormatError, match=r"layer 'conv'.*dynamic"):
+        layers_from_engine([entry], "engine.json")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        layer_of("gemm", [], [4, 4]),
+        layer_of("gemm", [tensor([4, 4])], [0]),
+        layer_of("correlation", [tensor([4])], [4]),
+        pooling(Inputs=[]),
+    ],
+)
+def test_layers_without_what_they_need_are_an_error(entry: dict[str, Any]) -> None:
+    with pytest.raises(FormatError, match="layer '"):
         layers_from_engine([entry], "engine.json")
 
 
@@ -670,6 +685,7 @@ def other_layers(draw: st.DrawFn) -> Layer:
     )
 
 
+@settings(deadline=None)
 @given(st.one_of(windowed_layers(), dense_layers(), other_layers()))
 def test_what_is_written_is_read_back(layer: Layer) -> None:
     entry = json.loads(json.dumps(engine_entry(layer)))

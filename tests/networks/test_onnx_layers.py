@@ -673,3 +673,23 @@ def test_contradicting_shapes_are_an_error() -> None:
 def test_tensor_that_nothing_writes_is_an_error() -> None:
     with pytest.raises(FormatError, match="'lost'"):
         layers_from_onnx(model([conv("lost,w", "y")], W))
+
+
+def test_attribute_of_the_wrong_type_is_an_error() -> None:
+    network = model([node("MaxPool", "x", "y", kernel_shape=[2, 2], strides="fast")], {})
+    network.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 4, 4]))
+    with pytest.raises(FormatError, match="attribute 'strides' of node 'y'"):
+        layers_from_onnx(network)
+
+
+def test_damaged_names_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.onnx"
+    path.write_bytes(model([conv("x,w", "y")], W).SerializeToString().replace(b"Conv", b"C\xffnv"))
+    with pytest.raises(FormatError, match="damaged"):
+        layers_from_onnx(path)
+
+
+def test_newer_file_version_is_read() -> None:
+    network = model([conv("x,w", "y")], W)
+    network.ir_version = onnx.IR_VERSION + 1
+    assert only(layers_from_onnx(network)).parameters == 144

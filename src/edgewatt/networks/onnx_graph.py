@@ -12,13 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, inliner, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, inliner, numpy_helper
 
 from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.networks.onnx_batch import set_batch
 from edgewatt.networks.onnx_inputs import activation_inputs
 from edgewatt.networks.windows import Shape
 
+# What the attributes that are looked at must be; a damaged file may hold anything.
+_ATTRIBUTE_TYPES = dict.fromkeys(
+    ("strides", "pads", "dilations", "kernel_shape", "output_padding", "axes", "perm"), AttributeProto.INTS
+) | dict.fromkeys(("group", "ceil_mode", "transA"), AttributeProto.INT)
 _STRUCTURE_BELOW = 65  # elements: a smaller constant may be a shape, an axis or a scalar that inference needs
 
 
@@ -127,6 +131,9 @@ def _check(model: ModelProto, where: str) -> None:
     graph, fix = model.graph, "Export the network to ONNX again"
     if not graph.node or not graph.output or not model.opset_import:
         raise FormatError("not a whole ONNX network: it lacks operations or outputs", where=where, fix=fix)
+    texts = (text for node in graph.node for text in (node.name, node.op_type, *node.input, *node.output))
+    if not all(isinstance(text, str) for text in texts):
+        raise FormatError("the file is damaged: a name is no text", where=where, fix=fix)
     known = {tensor.name for tensor in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
     known |= {value.name for value in graph.input} | {""}
     for node in graph.node:
@@ -145,7 +152,7 @@ def _without_weights(model: ModelProto) -> ModelProto:
 
     Constant nodes become initializers.
     """
-    light = ModelProto(ir_version=max(model.ir_version, 4))
+    light = ModelProto(ir_version=min(max(model.ir_version, 4), onnx.IR_VERSION))
     light.opset_import.extend(model.opset_import)
     light.graph.name = model.graph.name or "network"
     light.graph.output.extend(model.graph.output)
@@ -234,14 +241,21 @@ def _graph(light: ModelProto, activations: frozenset[str], where: str) -> OnnxGr
         if node.op_type in ("Shape", "Size") or constants.issuperset(filter(None, node.input)):
             constants.update(node.output)
         else:
-            nodes.append(_node(index, node))
+            nodes.append(_node(index, node, where))
     _check_shapes(nodes, shapes, where)
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in light.graph.initializer}
     outputs = frozenset(output.name for output in light.graph.output)
     return OnnxGraph(tuple(nodes), shapes, types, frozenset(constants), values, outputs)
 
 
-def _node(index: int, node: NodeProto) -> Node:
+def _node(index: int, node: NodeProto, where: str) -> Node:
+    for attribute in node.attribute:
+        if attribute.type != _ATTRIBUTE_TYPES.get(attribute.name, attribute.type):
+            raise FormatError(
+                f"attribute {attribute.name!r} of node {node.name!r} has the wrong type",
+                where=where,
+                fix="Export the network to ONNX again",
+            )
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     decoded = {k: v.decode("utf-8", "replace") if isinstance(v, bytes) else v for k, v in attributes.items()}
     name = node.name or f"{node.op_type}_{index}"

@@ -28,24 +28,25 @@ def totals(layers: Sequence[Layer]) -> dict[str, int]:
 
 
 def layers_table(title: str, layers: Sequence[Layer]) -> Table:
-    """A network's layers."""
-    table = new_table(title, ["layer", "kind"], ["input", "output", "k", "s", "g", "MMACs", "kB"])
+    """A network's layers; shapes without the batch."""
+    batch = next((layer.batch_size for layer in layers if layer.input_shape), 1)
+    table = new_table(f"{title}, batch {batch}", ["layer", "kind"], ["input", "output", "k", "s", "g", "MMACs", "MB"])
     for layer in layers:
         windowed = layer.kernel is not None
         table.add_row(
             name_cell(layer.name),
             kind_cell(layer.kind, layer.operation),
-            _shape(layer.input_shape),
-            _shape(layer.output_shape),
+            _shape(layer.input_shape[1:]),
+            _shape(layer.output_shape[1:]),
             _shape(layer.kernel or ()),
             _shape(layer.stride) if windowed else "",
             str(layer.groups) if layer.kind is LayerKind.CONVOLUTIONAL else "",
-            number(layer.macs / 1e6),
-            number(layer.total_bytes / 1e3, 0),
+            number(layer.macs / 1e6, 1),
+            number(layer.total_bytes / 1e6),
         )
     sums = totals(layers)
     table.add_section()
-    table.add_row(f"{len(layers)} layers", *[""] * 6, number(sums["macs"] / 1e6), number(sums["bytes"] / 1e3, 0))
+    table.add_row(f"{len(layers)} layers", *[""] * 6, number(sums["macs"] / 1e6, 1), number(sums["bytes"] / 1e6))
     return table
 
 

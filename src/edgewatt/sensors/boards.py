@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgewatt.sensors.files import read_text
@@ -67,10 +67,12 @@ class Board:
     Attributes:
         name: What it calls itself.
         family: Its family, or None for one that the table does not know.
+        has_device_tree: Whether it told what it is; containers hide the device tree, and PCs have none.
     """
 
     name: str
     family: BoardFamily | None
+    has_device_tree: bool = True
 
     def find_total(self, labels: Sequence[str]) -> TotalRule | None:
         """The rule for the board's input that fits the rails found, or None."""
@@ -180,15 +182,35 @@ FAMILIES: tuple[BoardFamily, ...] = (
 def identify_board(root: Path) -> Board:
     """Which board this is.
 
-    Module numbers in `compatible` are asked first: makers of carrier boards change `model` as they like.
+    Module numbers in `compatible` are asked first: makers of carrier boards change `model` as they like. Where there is
+    no device tree, the firmware's product name stands for `model`, as newer Jetsons have it.
 
     Args:
         root: Root folder.
     """
     model = _device_tree_text(root, "model")
-    parts = _PART.findall(_device_tree_text(root, "compatible") or "")
-    family = _by_parts(parts) or _by_model(model or "")
-    return Board(model or _dmi_name(root) or "unknown board", family)
+    compatible = _device_tree_text(root, "compatible")
+    name = model or _dmi_name(root)
+    family = _by_parts(_PART.findall(compatible or "")) or _by_model(name or "")
+    return Board(name or "unknown board", family, has_device_tree=bool(model or compatible))
+
+
+def tell_by_rails(labels: Sequence[str]) -> Board | None:
+    """The board that a board without a device tree must be, by its rails: docker hides the tree of the host.
+
+    Args:
+        labels: Labels of the rails found; more than one, because a lone VDD_IN may be anything's.
+
+    Returns:
+        A board, or None where some label is no family's or the families that fit differ in their input.
+    """
+    fits = [f for f in FAMILIES if len(labels) > 1 and set(labels) <= set(f.rails) and Board("", f).find_total(labels)]
+    if len({Board("", family).find_total(labels) for family in fits}) != 1:
+        return None
+    name = " or ".join(family.name for family in fits)
+    steps = {family.current_step_a for family in fits}
+    step_a = steps.pop() if len(steps) == 1 else None
+    return Board(name, replace(fits[0], name=name, current_step_a=step_a), has_device_tree=False)
 
 
 def _by_parts(parts: Sequence[str]) -> BoardFamily | None:

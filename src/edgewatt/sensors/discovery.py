@@ -11,7 +11,7 @@ from pathlib import Path
 from edgewatt.errors import EdgewattError, NoDeviceError
 from edgewatt.sensors import hwmon, ina3221, nvml, rapl, simulated
 from edgewatt.sensors.base import CombinedSensor, PowerSensor, Rail
-from edgewatt.sensors.boards import Board, identify_board
+from edgewatt.sensors.boards import Board, identify_board, tell_by_rails
 from edgewatt.sensors.files import SensorFile
 from edgewatt.sensors.sysfs import find_chips
 
@@ -104,8 +104,9 @@ def discover(root: Path = Path("/"), sensor: str | None = None) -> Discovery:
     if sensor == NONE:
         return Discovery(board, (), None, "no sensor was asked for")
     if sensor == simulated.CHIP:
-        found = simulated.find_simulated()
-        return Discovery(board, (found,), Total(found.rails, "the simulated sensor was asked for; nothing is measured"))
+        made_up = simulated.find_simulated()
+        reason = "the simulated sensor was asked for; nothing is measured"
+        return Discovery(board, (made_up,), Total(made_up.rails, reason))
     notes: list[str] = []
     sensors = [*_chip_sensors(root), *_rapl(root, notes)]
     # A board whose input is in the table needs no NVML, which knows no root either.
@@ -117,6 +118,11 @@ def discover(root: Path = Path("/"), sensor: str | None = None) -> Discovery:
             notes.append(f"no NVML sensor: {reason}")
     if not sensors:
         raise _no_sensor(board, notes)
+    if board.family is None and not board.has_device_tree:
+        told = tell_by_rails([rail.label for found in sensors for rail in found.rails])
+        if told is not None:
+            board = told
+            notes.append("the device tree is not visible, as in containers: the board was told by its rails")
     notes.extend(_shunt_notes(board, sensors))
     everything = Discovery(board, tuple(sensors), None, notes=tuple(notes))
     return _with_total(everything) if sensor is None else _as_asked(everything, sensor)

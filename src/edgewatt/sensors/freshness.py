@@ -115,7 +115,7 @@ def _rail(rail: Rail, times_s: NDArray[np.float64], readings: Sequence[RawReadin
     column = 1 if np.isfinite(raw[:, 1]).any() else 2
     known = np.isfinite(raw[:, column])
     value, at_s = raw[known, column], times_s[known]
-    changed_s = at_s[1:][np.diff(value) != 0]
+    changed = np.flatnonzero(np.diff(value)) + 1
     duration_s = float(times_s[-1] - times_s[0])
     step = _smallest_step(value)
     if column == 1:
@@ -127,21 +127,26 @@ def _rail(rail: Rail, times_s: NDArray[np.float64], readings: Sequence[RawReadin
     return RailFreshness(
         rail,
         len(value),
-        len(changed_s),
-        len(changed_s) / duration_s if duration_s > 0 else 0.0,
-        _period_s(changed_s),
+        len(changed),
+        len(changed) / duration_s if duration_s > 0 else 0.0,
+        _period_s(at_s, changed),
         current_a,
         power_w,
     )
 
 
-def _period_s(changed_s: NDArray[np.float64]) -> float | None:
-    """The time between conversions, from changes of which some were missed and whose times are those of reads.
+def _period_s(times_s: NDArray[np.float64], changed: NDArray[np.intp]) -> float | None:
+    """The time between conversions, from readings that showed a change.
 
-    A tenth of the intervals lies below the mark from which multiples are told, because a late read makes one interval
-    short and the one before it long. Intervals of up to four periods then count as what they are multiples of.
+    A change that was seen by a late read may have been long before; it is left out. What is left lies whole numbers of
+    periods apart, because values may repeat. A tenth of the intervals lies below the mark from which multiples are
+    told; intervals of up to four periods then count as what they are multiples of.
     """
-    intervals_s = np.diff(changed_s)
+    if len(changed) < 3:
+        return None
+    gaps_s = np.diff(times_s)
+    in_time = changed[gaps_s[changed - 1] <= 2 * np.median(gaps_s)]
+    intervals_s = np.diff(times_s[in_time])
     if len(intervals_s) < 2:
         return None
     mark_s = float(np.quantile(intervals_s, 0.1))

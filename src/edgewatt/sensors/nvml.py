@@ -111,7 +111,7 @@ def find_nvml() -> tuple[NvmlSensor | None, str]:
     try:
         library = _library()
     except ImportError:
-        return None, "nvidia-ml-py is not installed"
+        return None, "nvidia-ml-py is not installed (pip install nvidia-ml-py)"
     try:
         library.nvmlInit()
     except Exception as error:
