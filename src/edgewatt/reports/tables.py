@@ -39,7 +39,7 @@ def new_table(title: str, text_columns: Sequence[str], number_columns: Sequence[
         title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
     )
     for index, name in enumerate(text_columns):
-        table.add_column(name, no_wrap=index > 0, min_width=8 if index == 0 else None)
+        table.add_column(name, no_wrap=index > 0, max_width=None if index == 0 else 9, overflow="ellipsis")
     for name in number_columns:
         table.add_column(name, justify="right", no_wrap=True)
     return table
