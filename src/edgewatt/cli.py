@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 import edgewatt
-from edgewatt.errors import CheckFailedError, EdgewattError, EdgewattWarning
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from edgewatt import cli_board
+from edgewatt.cli_output import Json, Networks, end_batch, show, show_warnings, split
+from edgewatt.errors import CheckFailedError, EdgewattError
 
 app = typer.Typer(
     name="edgewatt",
@@ -24,11 +21,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Networks = Annotated[
-    list[str] | None, typer.Option(help="Only these networks: names separated by commas, or the option repeated.")
-]
 
 
 @app.callback(invoke_without_command=True)
@@ -54,7 +46,10 @@ def demo(
         result = run_demo(out, cycles=cycles, seed=seed, progress=step)
     report = demo_report(result)
     report.write(out / "report.html")
-    _show(json, demo_json(result), *report.parts, f"Report: {out / 'report.html'}")
+    show(json, demo_json(result), *report.parts, f"Report: {out / 'report.html'}")
+
+
+app.command()(cli_board.sensors)
 
 
 @app.command()
@@ -73,13 +68,13 @@ def simulate(
     from edgewatt.reports.progress import progress_bar
     from edgewatt.simulation.simulate import simulate as simulate_networks
 
-    names = _split(networks) or list(architecture_names())
+    names = split(networks) or list(architecture_names())
     with progress_bar("Simulating", len(names)) as step:
         folders = simulate_networks(
             raw_dir, names, board=board, cycles=cycles, seed=seed, precision=dtype, batch=batch, progress=step
         )
     value = {"raw_dir": str(raw_dir), "recordings": [str(folder) for folder in folders]}
-    _show(json, value, f"{len(folders)} simulated recordings in {raw_dir}, the truth in {raw_dir / 'truth'}")
+    show(json, value, f"{len(folders)} simulated recordings in {raw_dir}, the truth in {raw_dir / 'truth'}")
 
 
 @app.command("map")
@@ -97,10 +92,10 @@ def map_command(
 
     with progress_bar("Mapping") as step:
         batch = map_recordings(
-            raw_dir, preprocessed_dir, models=_split(networks), method=checked_method(method), progress=step
+            raw_dir, preprocessed_dir, models=split(networks), method=checked_method(method), progress=step
         )
-    _show(json, batch_json(batch, "networks", map(mapping_json, batch.done)), mapping_table(batch.done))
-    _end_batch(failure_lines(batch.failed), batch.exit_status)
+    show(json, batch_json(batch, "networks", map(mapping_json, batch.done)), mapping_table(batch.done))
+    end_batch(failure_lines(batch.failed), batch.exit_status)
 
 
 @app.command()
@@ -118,11 +113,11 @@ def dataset(
 
     with progress_bar("Tables of") as step:
         batch = build_dataset(
-            preprocessed_dir, training_dir, min_samples=min_samples, models=_split(networks), progress=step
+            preprocessed_dir, training_dir, min_samples=min_samples, models=split(networks), progress=step
         )
     value = batch_json(batch, "networks", map(dataset_json, batch.done))
-    _show(json, value, dataset_table(batch.done), *left_out_lines(batch.done))
-    _end_batch(failure_lines(batch.failed), batch.exit_status)
+    show(json, value, dataset_table(batch.done), *left_out_lines(batch.done))
+    end_batch(failure_lines(batch.failed), batch.exit_status)
 
 
 @app.command()
@@ -156,13 +151,13 @@ def train(
         result = train_predictors(
             training_dir,
             predictors_dir,
-            holdout=_split(holdout),
+            holdout=split(holdout),
             predictor=predictor,
             settings=settings,
             tune_degree=tune_degree,
             progress=step,
         )
-    _show(json, scores_json(result), scores_table(result), *notes_lines(result), f"Predictors: {predictors_dir}")
+    show(json, scores_json(result), scores_table(result), *notes_lines(result), f"Predictors: {predictors_dir}")
 
 
 @app.command()
@@ -179,12 +174,12 @@ def layers(
 
     if names:
         listed = {name: network_layers(name, precision=dtype) for name in architecture_names()}
-        _show(json, architectures_json(listed), architectures_table(listed))
+        show(json, architectures_json(listed), architectures_table(listed))
     elif network is None:
         raise EdgewattError("no network is named", fix="Name one, or list the shipped ones with --list")
     else:
         found = network_layers(network, batch=batch, precision=dtype)
-        _show(json, layers_json(found), layers_table(network, found))
+        show(json, layers_json(found), layers_table(network, found))
 
 
 @app.command()
@@ -209,7 +204,7 @@ def predict(
     found = network_layers(network, batch=batch, precision=dtype)
     prediction = predict_layers(found, load_predictors(predictors))
     write_predictions(out, prediction)
-    _show(
+    show(
         json,
         prediction_json(network, prediction),
         prediction_table(network, prediction),
@@ -223,8 +218,7 @@ def predict(
 
 def main() -> None:
     """Run the command line; bad input ends with one line and an exit status, never with a traceback."""
-    warnings.showwarning = _print_warning
-    warnings.simplefilter("always", EdgewattWarning)
+    show_warnings()
     try:
         app()
     except EdgewattError as error:
@@ -233,36 +227,3 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-
-
-def _show(as_json: bool, value: dict[str, Any], *parts: RenderableType) -> None:
-    """Print a result on standard output, for machines or for people."""
-    if as_json:
-        import orjson
-
-        options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
-        sys.stdout.buffer.write(orjson.dumps(value, option=options))
-        sys.stdout.buffer.flush()
-        return
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    for part in parts:
-        console.print(part, markup=False, soft_wrap=isinstance(part, str))
-
-
-def _end_batch(failures: Sequence[object], exit_status: int) -> None:
-    for line in failures:
-        print(line, file=sys.stderr)
-    if exit_status:
-        raise typer.Exit(exit_status)
-
-
-def _split(values: Sequence[str] | None) -> list[str]:
-    """Values of an option that was repeated, or given several separated by commas."""
-    return [part.strip() for value in values or () for part in value.split(",") if part.strip()]
-
-
-def _print_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    if issubclass(category, EdgewattWarning):
-        print(f"warning: {message}", file=sys.stderr)

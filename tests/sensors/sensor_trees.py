@@ -140,7 +140,8 @@ def agx_orin(root: Path, *, jetpack: int) -> Tree:
     tree = Tree(root).name_board(*MODELS["agx-orin"])
     tree.add_ina3221("1-0040", "hwmon3", AGX_ORIN_RAILS, shunt=2000)
     if jetpack >= 6:  # unused channels have no label and are switched off
-        tree.add_ina3221("1-0041", "hwmon4", {2: ("VDDQ_VDD2_1V8AO", 4968, 80)}, shunt=2000, enabled=(2,))
+        rail = {2: ("VDDQ_VDD2_1V8AO", 4968, 80)}
+        tree.add_ina3221("1-0041", "hwmon4", rail, shunt=2000, interval=2, enabled=(2,))
     else:  # they share a label and read zero
         rails = {1: ("NC", 0, 0), 2: ("VDDQ_VDD2_1V8AO", 4968, 80), 3: ("NC", 0, 0)}
         tree.add_ina3221("1-0041", "hwmon4", rails, shunt=2000)

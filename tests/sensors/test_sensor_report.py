@@ -43,7 +43,7 @@ def test_json_of_orin_nano(tmp_path: Path) -> None:
 def test_tables_of_agx_orin(tmp_path: Path) -> None:
     text = shown(sensors_tables(sensors_report(discover(trees.agx_orin(tmp_path, jetpack=5).root), 0.02)))
     assert "total: VDD_GPU_SOC + VDD_CPU_CV + VIN_SYS_5V0 = 8.711 W, because" in text
-    assert "VDDQ_VDD2_1V8AO" in text
+    assert "ina3221@1-0041:VDDQ_VDD2_1V8AO " in text
     assert "NC" not in text
     assert "a new value every 6.60 ms" in text
     assert "a read of them all takes" in text

@@ -75,6 +75,11 @@ def change_lines(changes: Sequence[Change]) -> list[Text]:
     return [Text(f"{change.path}: {change.before} → {change.after}") for change in changes]
 
 
+def changes_json(changes: Sequence[Change]) -> dict[str, Any]:
+    """The settings that were changed, for machines."""
+    return {"changes": [{"path": str(c.path), "before": c.before, "after": c.after} for c in changes]}
+
+
 def _measured(found: Discovery, duration_s: float) -> Freshness | None:
     if not found.sensors or duration_s <= 0:
         return None
@@ -158,12 +163,11 @@ def _rail_freshness_entry(rail: RailFreshness, board: Board) -> dict[str, Any]:
 
 
 def _rails_table(report: Mapping[str, Any]) -> Table:
-    table = new_table("Rails", ["rail", "sensor"], ["V", "A", "W"])
+    table = new_table("Rails", ["rail"], ["V", "A", "W"])
     for sensor in report["sensors"]:
         for rail in sensor["rails"]:
             table.add_row(
-                Text(printable(rail["label"])),
-                Text(sensor["name"]),
+                Text(printable(f"{sensor['name']}:{rail['label']}")),
                 number(rail["voltage_v"], 3),
                 number(rail["current_a"], 3),
                 number(rail["power_w"], 3),
@@ -193,13 +197,12 @@ def _freshness_parts(freshness: Mapping[str, Any]) -> list[RenderableType]:
     table = new_table(
         f"Freshness, measured over {number(freshness['duration_s'])} s",
         ["rail"],
-        ["readings", "fresh", "fresh/s", "period ms", "step mA", "step mA by shunt", "step mW"],
+        ["readings", "fresh/s", "period ms", "step mA", "by shunt", "step mW"],
     )
     for rail in freshness["rails"]:
         table.add_row(
             Text(printable(rail["label"])),
             f"{rail['readings']:,}",
-            f"{rail['fresh']:,}",
             number(rail["fresh_per_s"], 1),
             number(rail["period_ms"]),
             number(_thousandths(rail["current_step_a"]), 1),
