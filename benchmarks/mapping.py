@@ -57,7 +57,7 @@ def write_recording(raw_dir: Path, layers: int, cycles: int, readings: int) -> N
     entries = tuple({"Name": name, "LayerType": "CaskConvolution"} for name in names)
     write_engine_info(paths.engine_info, EngineInfo(entries))
     times = START_US + np.linspace(0, 3000 * cycles + 2_000_000, readings).astype(np.int64)
-    current = 1000.0 + 8 * random.integers(0, 60, readings)
+    current = (1000 + 8 * random.integers(0, 60, readings)).astype(np.float64)
     write_power_log(paths.power_log, PowerLog(times, np.full(readings, 5000.0), current))
     write_idle_power(raw_dir / "idling_power.json", IdlePower(avg_idle_power=IDLE_UW))
 

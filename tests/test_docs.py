@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,10 @@ _NOT_RUN = re.compile(r"(make|git clone|(python3? -m )?pip install)( |$)")
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Examples are cut short below these keys.
 _MAY_BE_CUT = frozenset({"metrics"})
+
+
+_GROUP: Any = typer.main.get_command(app)
+COMMANDS: dict[str, Any] = _GROUP.commands
 
 
 @dataclass(frozen=True)
@@ -135,16 +138,17 @@ def headings(page: Path) -> set[str]:
 
 
 # Written in parts, so that this file does not hold what it looks for.
+_SITTING = "ses" + "sion"
 _REGISTRIES = ("pypi" + ".org", "python" + "hosted.org", "conda.ana" + "conda.org", "proxy.golang" + ".org")
-_REGISTRIES += ("npm" + "js.org", "npm" + "js.com", "crates" + ".io", "nvcr" + ".io/")
+_REGISTRIES += ("npm" + "js.org", "npm" + "js.com", "crates" + ".io")
 _MACHINE_PATHS = ("/wo" + "rk/", "/ho" + "me/", "/ro" + "ot/", "/tm" + "p/")
-_WORKPLACE = ("this ses" + "sion", "another ses" + "sion", "previous ses" + "sion", "next ses" + "sion")
-_WORKPLACE += ("helper ses" + "sion", "ses" + "sion of the project", "sub" + "agent", "sub-" + "agent", "work" + "place")
-_WORKPLACE += ("the le" + "ad ", "issues" + " show", "shared/" + "DESIGN", "shared/" + "facts", "DESIGN" + ".md")
+_ITS_MAKING = tuple(f"{word} {_SITTING}" for word in ("this", "another", "previous", "earlier", "next", "helper"))
+_ITS_MAKING += (f"{_SITTING} of the project", "sub" + "agent", "sub-" + "agent", "work" + "place")
+_ITS_MAKING += ("the le" + "ad ", "issues" + " show", "shared/" + "DESIGN", "shared/" + "facts", "DESIGN" + ".md")
 _FORBIDDEN = {
     "a package registry's host name": re.compile("|".join(map(re.escape, _REGISTRIES)), re.IGNORECASE),
     "a path of one machine": re.compile(r"(?<![\w.~/-])(" + "|".join(map(re.escape, _MACHINE_PATHS)) + ")"),
-    "the place where it was written": re.compile("|".join(map(re.escape, _WORKPLACE)), re.IGNORECASE),
+    "how it was made": re.compile("|".join(map(re.escape, _ITS_MAKING)), re.IGNORECASE),
     "an issue's number": re.compile(r"\bissue" + r"s? #?\d+\b", re.IGNORECASE),
 }
 
@@ -186,7 +190,7 @@ def test_no_file_speaks_of_what_is_not_the_projects(what: str) -> None:
     [
         ("a package registry's host name", "see https://" + _REGISTRIES[0] + "/project/edgewatt"),
         ("a path of one machine", "data lies in " + _MACHINE_PATHS[0] + "shared"),
-        ("the place where it was written", "found in a " + _WORKPLACE[2]),
+        ("how it was made", "found in a " + _ITS_MAKING[2]),
         ("an issue's number", "as " + "issue" + " 12 asks"),
     ],
 )
@@ -195,20 +199,15 @@ def test_what_is_looked_for_is_found(what: str, line: str) -> None:
     assert not _FORBIDDEN[what].search("an inference session reads /proc, then homework/ and network/layers")
 
 
-def commands() -> Iterator[tuple[str, Any]]:
-    group: Any = typer.main.get_command(app)
-    yield from group.commands.items()
-
-
 def section(command: str) -> str:
     """What the page says of a command."""
     parts = re.split(r"^## `edgewatt ([a-z-]+)`$", COMMAND_LINE.read_text(), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True)).get(command, "")
 
 
-@pytest.mark.parametrize(("name", "command"), commands(), ids=lambda value: value if isinstance(value, str) else "")
-def test_every_option_is_on_the_page(name: str, command: Any) -> None:
-    text = section(name)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_on_the_page(name: str) -> None:
+    command, text = COMMANDS[name], section(name)
     assert text, f"there is no section of `edgewatt {name}`"
     options = {
         spelling
@@ -225,7 +224,7 @@ def test_every_option_is_on_the_page(name: str, command: Any) -> None:
 
 def test_no_section_is_of_a_command_that_is_gone() -> None:
     documented = re.findall(r"^## `edgewatt ([a-z-]+)`$", COMMAND_LINE.read_text(), re.MULTILINE)
-    assert documented == [name for name, _ in commands()]
+    assert documented == list(COMMANDS)
 
 
 def test_the_picture_needs_nothing_from_elsewhere() -> None:

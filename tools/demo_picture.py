@@ -32,14 +32,22 @@ _PICTURE = Path(__file__).parents[1] / "docs" / "images" / "demo.svg"
 _THEME = TerminalTheme(
     (22, 27, 34),
     (230, 237, 243),
-    [(72, 79, 88), (255, 123, 114), (63, 185, 80), (210, 153, 34)]
-    + [(88, 166, 255), (188, 140, 255), (57, 197, 207), (177, 186, 196)],
+    [
+        (72, 79, 88),
+        (255, 123, 114),
+        (63, 185, 80),
+        (210, 153, 34),
+        (88, 166, 255),
+        (188, 140, 255),
+        (57, 197, 207),
+        (177, 186, 196),
+    ],
 )
 
 #: rich's own layout without the fonts that it would fetch from elsewhere; rich fills in what stands in braces.
 _LAYOUT = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
-<title>The demo of edgewatt: predicted layers of a network, and predicted beside true energy, on a simulated board</title>
+<title>The demo of edgewatt: predicted layers, and predicted beside true energy, on a simulated board</title>
 <style>
 .{unique_id}-matrix {{
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
@@ -50,7 +58,9 @@ _LAYOUT = """\
 {styles}
 </style>
 <defs>
-<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
 {lines}
 </defs>
 {chrome}

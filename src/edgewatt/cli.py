@@ -50,6 +50,8 @@ def demo(
 
 
 app.command()(cli_board.sensors)
+app.command()(cli_board.idle)
+app.command()(cli_board.record)
 
 
 @app.command()

@@ -7,13 +7,113 @@ from typing import Annotated
 
 import typer
 
-from edgewatt.cli_output import Json, show
+from edgewatt.cli_output import Json, end_batch, show, split
 from edgewatt.errors import EdgewattError
 
 Root = Annotated[Path, typer.Option(help="Read /sys, /proc and /etc below this folder.")]
 Sensor = Annotated[
     str | None, typer.Option(help="RAIL, RAIL+RAIL, a chip or source, simulated or none; by default the board's input.")
 ]
+
+
+def idle(
+    raw_dir: Annotated[Path, typer.Argument(help="Folder of recordings.")],
+    duration: Annotated[float, typer.Option(min=0.0, help="Seconds to measure.")] = 120.0,
+    sensor: Sensor = None,
+    force: Annotated[bool, typer.Option("--force", help="Measure also when the board is visibly busy.")] = False,
+    root: Root = Path("/"),
+    json: Json = False,
+) -> None:
+    """Measure idle power: the board's mean power with nothing running."""
+    from edgewatt.recording.idle import measure_idle
+    from edgewatt.reports.progress import seconds_bar
+    from edgewatt.reports.recordings import idle_json, idle_lines
+
+    with seconds_bar("Measuring idle power", duration) as progress:
+        measured = measure_idle(raw_dir, duration_s=duration, sensor=sensor, force=force, root=root, progress=progress)
+    show(json, idle_json(measured), *idle_lines(measured))
+
+
+def record(
+    network: Annotated[
+        str | None, typer.Argument(help="Architecture, ONNX file or engine; left out with --networks.")
+    ] = None,
+    raw_dir: Annotated[Path | None, typer.Argument(help="Folder to write the recording to.")] = None,
+    networks: Annotated[list[str] | None, typer.Option(help="Record a list of networks, one after another.")] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="tensorrt, torch_tensorrt, trtexec, onnxruntime or simulated.")
+    ] = None,
+    sensor: Sensor = None,
+    cycles: Annotated[int, typer.Option(min=1, help="Cycles to record.")] = 30_000,
+    warmup: Annotated[int, typer.Option(min=0, help="Cycles before them.")] = 50,
+    dtype: Annotated[str, typer.Option(help="Precision, where the backend can choose.")] = "float16",
+    input_shape: Annotated[str | None, typer.Option(help="Shape of the input: 1,3,224,224.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the run; by default the network's.")] = None,
+    rails: Annotated[list[str] | None, typer.Option(help="Further rails that get logs of their own.")] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Set the sensor to its fastest meanwhile (root).")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a complete recording of that name.")] = False,
+    cool_down: Annotated[float, typer.Option(min=0.0, help="Seconds of pause between networks of a list.")] = 60.0,
+    idle_duration: Annotated[
+        float, typer.Option(min=0.0, help="Seconds of idle power before a list, where none was measured.")
+    ] = 120.0,
+    force_idle: Annotated[bool, typer.Option("--force-idle", help="Take a busy board for idle.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Draws weights and inputs.")] = 0,
+    root: Root = Path("/"),
+    json: Json = False,
+) -> None:
+    """Record a network: the power log, the runtime of each layer, and what a reader needs to trust them."""
+    from edgewatt.recording.batch import RecordOptions, record_many
+    from edgewatt.recording.record import record as record_network
+    from edgewatt.reports.progress import cycles_bar, progress_bar
+    from edgewatt.reports.recordings import batch_json, runs_json, runs_table, verdict_lines
+    from edgewatt.reports.tables import failure_lines
+
+    listed = split(networks)
+    options = RecordOptions(
+        warmup=warmup,
+        precision=dtype,
+        input_shape=_shape(input_shape),
+        fast=fast,
+        further_rails=split(rails),
+        seed=seed,
+    )
+    if not listed:
+        if network is None or raw_dir is None:
+            raise EdgewattError("NETWORK and RAW_DIR are both needed", fix="edgewatt record resnet18 raw_data")
+        with cycles_bar(cycles) as progress:
+            run = record_network(
+                network,
+                raw_dir,
+                backend=backend,
+                sensor=sensor,
+                cycles=cycles,
+                root=root,
+                name=name,
+                replace_existing=replace,
+                progress=progress,
+                **options,
+            )
+        show(json, runs_json([run])[0], runs_table([run]), *verdict_lines([run]), f"Recording: {run.folder}")
+        raise typer.Exit(1 if run.interrupted else 0)
+    folder = _only_raw_dir(network, raw_dir)
+    with progress_bar("Recording", len(listed)) as step:
+        batch = record_many(
+            listed,
+            folder,
+            backend=backend,
+            sensor=sensor,
+            cycles=cycles,
+            root=root,
+            cool_down_s=cool_down,
+            idle_s=idle_duration,
+            force_idle=force_idle,
+            next_network=step,
+            **options,
+        )
+    runs = batch.recorded.done
+    skipped = [f"{name} was recorded already" for name in batch.skipped]
+    show(json, batch_json(batch), runs_table(runs), *verdict_lines(runs), *skipped)
+    end_batch(failure_lines(batch.recorded.failed), batch.exit_status)
 
 
 def sensors(
@@ -41,3 +141,21 @@ def sensors(
     else:
         report = sensors_report(discover(root, sensor), duration)
         show(json, report, *sensors_tables(report))
+
+
+def _shape(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.replace("x", ",").split(","))
+    except ValueError as error:
+        raise EdgewattError(f"{text!r} is not a shape", fix="Give whole numbers: 1,3,224,224") from error
+
+
+def _only_raw_dir(network: str | None, raw_dir: Path | None) -> Path:
+    """With --networks the one argument is the folder."""
+    if raw_dir is not None:
+        raise EdgewattError("a network is named beside --networks", fix="edgewatt record RAW_DIR --networks A,B")
+    if network is None:
+        raise EdgewattError("RAW_DIR is needed", fix="edgewatt record RAW_DIR --networks A,B")
+    return Path(network)

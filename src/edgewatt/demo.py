@@ -13,7 +13,7 @@ from edgewatt.formats.csv_file import read_csv
 from edgewatt.mapping.run import map_recordings
 from edgewatt.networks.architectures import network_layers
 from edgewatt.predictors.folder import Predictors
-from edgewatt.predictors.prediction import NetworkPrediction, Status, predict, write_predictions
+from edgewatt.predictors.prediction import NetworkPrediction, predict, write_predictions
 from edgewatt.predictors.training import TrainingResult, train
 from edgewatt.simulation.simulate import simulate
 
@@ -111,7 +111,7 @@ def _compare(network: str, predictors: Predictors, baseline: Predictors, folder:
     prediction = predict(layers, predictors)
     write_predictions(folder / "predictions" / f"{network}.csv", prediction)
     truth = read_csv(folder / "raw_data" / "truth" / f"{network}.csv", _TRUTH)
-    covered = [layer.layer.name for layer in prediction.layers if layer.status is Status.PREDICTED]
+    covered = [layer.layer.name for layer in prediction.layers if layer.covered]
     of_covered = truth.filter(pl.col("layer_name").is_in(covered))
     true_energy_j = float(of_covered["energy_mj"].sum()) / 1e3
     predicted_j = _energy_j(prediction)

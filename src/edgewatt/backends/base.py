@@ -74,7 +74,10 @@ def plain_cycles(start_ns: list[int], end_ns: list[int]) -> Cycles:
     """Cycles that were run without the profiler."""
     count = len(start_ns)
     return Cycles(
-        np.array(start_ns, dtype=np.int64), np.array(end_ns, dtype=np.int64), np.empty((count, 0)), np.empty((count, 0), np.int64)
+        np.array(start_ns, dtype=np.int64),
+        np.array(end_ns, dtype=np.int64),
+        np.empty((count, 0)),
+        np.empty((count, 0), np.int64),
     )
 
 
@@ -116,6 +119,9 @@ class LoadedNetwork(ABC):
     @abstractmethod
     def warm_up(self, cycles: int) -> None:
         """Run cycles that nobody looks at."""
+
+    def begin_profiling(self) -> None:  # noqa: B027 - most are ready by then
+        """Get ready for profiled cycles; called once, after the cycles without the profiler. `facts` may grow by it."""
 
     @abstractmethod
     def run(self, cycles: int, stop: Stop) -> Iterator[Cycles]:
@@ -159,6 +165,8 @@ class Backend(ABC):
 
     #: Its name on the command line.
     name: ClassVar[str]
+    #: The chip of its own sensor, for backends that only pretend to draw power.
+    own_sensor_name: ClassVar[str | None] = None
 
     @abstractmethod
     def problem(self) -> Problem | None:

@@ -19,7 +19,8 @@ from edgewatt.errors import NoDeviceError
 _LIBRARIES = ("libcuda.so.1", "libcuda.so")
 _NON_BLOCKING = 1
 _FIX = (
-    "On a Jetson, install JetPack; in a container, start it with `--runtime nvidia`; on a desktop, install NVIDIA's driver"
+    "On a Jetson, install JetPack; in a container, start it with `--runtime nvidia`; on a desktop, install NVIDIA's "
+    "driver"
 )
 
 

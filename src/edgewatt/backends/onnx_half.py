@@ -67,7 +67,9 @@ def _convert_attribute(node: NodeProto, attribute: AttributeProto, kept: frozens
             _convert_tensor(attribute.t)
     elif attribute.name in ("to", "dtype") and attribute.i == TensorProto.FLOAT and node.output[0] not in kept:
         attribute.i = TensorProto.FLOAT16
-    elif node.op_type == "Constant" and attribute.name in ("value_float", "value_floats") and node.output[0] not in kept:
+    elif (
+        node.op_type == "Constant" and attribute.name in ("value_float", "value_floats") and node.output[0] not in kept
+    ):
         value = attribute.f if attribute.name == "value_float" else list(attribute.floats)
         tensor = numpy_helper.from_array(_half(np.array(value, dtype=np.float32)))
         attribute.Clear()
@@ -80,7 +82,9 @@ def _convert_tensor(tensor: TensorProto) -> None:
         tensor.CopyFrom(numpy_helper.from_array(_half(numpy_helper.to_array(tensor)), tensor.name))
 
 
-def _half(values: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
+def _half(
+    values: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
     cut = np.where(np.isfinite(values), np.clip(values, -_LARGEST, _LARGEST), values)
     return cut.astype(np.float16)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from edgewatt.backends.base import LoadSettings

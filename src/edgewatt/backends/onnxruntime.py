@@ -25,7 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, helper
 
-from edgewatt.backends.base import Backend, Cycles, LoadedNetwork, LoadSettings, NetworkFacts, Problem, Stop, plain_cycles
+from edgewatt.backends.base import (
+    Backend,
+    Cycles,
+    LoadedNetwork,
+    LoadSettings,
+    NetworkFacts,
+    Problem,
+    Stop,
+    plain_cycles,
+)
 from edgewatt.backends.network import Network
 from edgewatt.backends.onnx_model import input_shapes, network_inputs, runnable_model
 from edgewatt.backends.onnxruntime_layers import layer_entries
@@ -147,7 +156,10 @@ class OnnxRuntimeNetwork(LoadedNetwork):
         """The layers' events of one cycle, in the order of execution."""
         with tempfile.TemporaryDirectory(prefix="edgewatt-") as folder:
             session = self._session(Path(folder))
-            session.run(None, self._feed)
+            try:
+                session.run(None, self._feed)
+            except Exception as error:  # of a type that depends on the runtime's version
+                raise self._refused("run", error) from error
             events = layer_events(read_profile(Path(session.end_profiling())))
         if not events:
             raise EdgewattError("the network runs no operation", where=self._network.path, fix="Give another network")
@@ -168,11 +180,14 @@ class OnnxRuntimeNetwork(LoadedNetwork):
         try:
             return onnxruntime.InferenceSession(self._content, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the runtime raises types of its own, without a common base
-            raise EdgewattError(
-                f"ONNX Runtime cannot load it: {str(error).strip().splitlines()[0][:300]}",
-                where=self._network.path,
-                fix="Export the network again, or use another backend",
-            ) from error
+            raise self._refused("load", error) from error
+
+    def _refused(self, what: str, error: Exception) -> EdgewattError:
+        return EdgewattError(
+            f"ONNX Runtime cannot {what} it: {str(error).strip().splitlines()[0][:300]}",
+            where=self._network.path,
+            fix="Check its input's shape, export the network again, or use another backend",
+        )
 
 
 def _serialized(model: ModelProto, network: Network) -> bytes:

@@ -81,9 +81,7 @@ def cycles_of(
     events = layer_events(profile)
     cycles, layers = len(timed), len(names)
     events = events[len(events) - cycles * layers :] if cycles else []
-    if len(events) != cycles * layers or any(
-        event.name != names[index % layers] for index, event in enumerate(events)
-    ):
+    if len(events) != cycles * layers or any(event.name != names[index % layers] for index, event in enumerate(events)):
         raise EdgewattError(
             f"ONNX Runtime's profile does not hold the {layers} layers of each of {cycles} cycles",
             fix="Networks with loops or conditions cannot be told apart into cycles; record another",

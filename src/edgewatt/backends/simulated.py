@@ -1,4 +1,4 @@
-"""The simulated board as a backend: it takes the time that the board would take, and shows the power that it would draw.
+"""The simulated board as a backend: it takes the time that the board would, and shows the power that it would draw.
 
     process   | layer 1 | layer 2 | ... | reports | gap | layer 1 | ...
     power     | p1      | p2      | ... | gap           | p1      |       in a file that the simulated sensor reads
@@ -53,6 +53,7 @@ class SimulatedBackend(Backend):
     """
 
     name: ClassVar[str] = "simulated"
+    own_sensor_name: ClassVar[str | None] = "simulated"
 
     def __init__(self, board: SimulatedBoard = ORIN_NANO, slowdown: float = 1.0) -> None:
         self.board = board
@@ -138,7 +139,8 @@ class SimulatedNetwork(LoadedNetwork):
         done = 0
         while done < cycles and not stop():
             count = min(CYCLES_AT_ONCE, cycles - done)
-            edges, reports = [], []
+            edges: list[list[int]] = []
+            reports: list[list[int]] = []
             while len(edges) < count and not stop():
                 edges.append(self._cycle())
                 reports.append([time.monotonic_ns() for _ in self._layer_ns])

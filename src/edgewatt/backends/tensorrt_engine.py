@@ -160,5 +160,7 @@ class TensorRTEngine:
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError as error:
-            raise EdgewattError(f"TensorRT's description of the engine is not JSON: {error}", where=self._where) from error
+            raise EdgewattError(
+                f"TensorRT's description of the engine is not JSON: {error}", where=self._where
+            ) from error
         return tuple(value.get("Layers", []))

@@ -16,9 +16,10 @@ from scipy.optimize import least_squares
 
 from edgewatt.mapping.design_matrix import Occupancy
 from edgewatt.mapping.fresh_values import FreshValues
+from edgewatt.mapping.known_sensor import KnownSensor
 from edgewatt.mapping.noise import Noise, estimate_noise, robust_weights
 from edgewatt.mapping.response import Response
-from edgewatt.mapping.solve import Prior, Solution, drift_basis, drift_columns, solve
+from edgewatt.mapping.solve import Prior, Solution, drift_basis, drift_columns, learned_prior, posterior, solve
 
 #: Lengths of a conversion tried first, as shares of the period: one of 1, 2 or 3 channels whose shunt and bus
 #: conversions take the same time, and one that lasts the whole period.
@@ -35,21 +36,6 @@ _LAG_CHI_SQUARE = 10.0
 #: Parameters are fitted in units of 0.1 ms.
 _UNIT_S = 1e-4
 _SAMPLES = (1, 4, 16, 64, 128, 256, 512, 1024)
-
-
-@dataclass(frozen=True)
-class KnownSensor:
-    """What is known of the sensor before; None is unknown.
-
-    Attributes:
-        period_s: Nominal time between fresh values.
-        length_s: Nominal length of a conversion.
-        samples: Number of conversions averaged over.
-    """
-
-    period_s: float | None = None
-    length_s: float | None = None
-    samples: int | None = None
 
 
 @dataclass(frozen=True)
@@ -96,8 +82,8 @@ class ResponseFit:
         self._occupancy, self._fresh, self._known, self._prior = occupancy, fresh, known, prior
         self._step_w, self._progress = step_w, progress
 
-    def run(self) -> Fit:
-        """Fit response, powers and noise together."""
+    def run(self) -> tuple[Fit, Prior]:
+        """Fit response, powers and noise together; with the prior that was learned on the way."""
         few = self._few()
         starts, samples = self._starts(few)
         rows = self._rows(samples)
@@ -111,7 +97,7 @@ class ResponseFit:
                 if best is None or found[0] < best[0]:
                     best = found
         assert best is not None
-        return self._refine(best[1], rows)
+        return self._refine(best[1], rows), self._prior
 
     def _few(self) -> NDArray[np.intp]:
         """Rows to start with: a run of neighbours from the middle, so that an average over several can be seen."""
@@ -227,6 +213,10 @@ class ResponseFit:
             noise = estimate_noise(solution.residual_w, slope, self._step_w / np.sqrt(12))
             weight = robust_weights(solution.residual_w, noise.variance(slope))
             level = shares @ solution.power_w
+            known = posterior(shares, drift, weight, self._prior)
+            self._prior = learned_prior(
+                solution.power_w, known, self._occupancy.time_s[: self._occupancy.layers], self._prior
+            )
             response = replace(response, blur_s=float(np.sqrt(12)) * noise.timing_s)
         shares = self._shares(response, rows)
         drift = drift_columns(basis, level)

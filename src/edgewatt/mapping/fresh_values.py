@@ -46,3 +46,10 @@ def fresh_values(log: PowerLog, clock: SensorClock, origin_us: int) -> FreshValu
     seen = behind > first
     middle = np.minimum((first + behind - 1) // 2, len(times_s) - 1)
     return FreshValues(clock.tick_s, np.where(seen, power_w[middle], 0.0), seen, clock.period_s)
+
+
+def values_by_reading(log: PowerLog, origin_us: int) -> FreshValues:
+    """Take every reading for a fresh value of its own: where a sensor is polled more slowly than it refreshes."""
+    times_s = (log.times_us - origin_us) / 1e6
+    period_s = float(np.median(np.diff(times_s))) if len(times_s) > 1 else 1.0
+    return FreshValues(times_s, log.power_uw / 1e6, np.ones(len(times_s), dtype=np.bool_), period_s)

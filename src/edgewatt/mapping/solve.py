@@ -21,6 +21,8 @@ from scipy.optimize import lsq_linear
 #: Fresh values for each polynomial of the drift, and the most of them.
 _VALUES_PER_DRIFT = 400
 _MOST_DRIFT = 5
+#: Layers from which on their spread is learned.
+_LEAST_LAYERS = 5
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,11 @@ class Prior:
     """What is known of the segments' powers without the recording's phases.
 
     Attributes:
-        mean_w: Mean, the same for each segment.
+        mean_w: Mean, shape (segments,).
         deviation_w: Standard deviation, shape (segments,).
     """
 
-    mean_w: float
+    mean_w: NDArray[np.float64]
     deviation_w: NDArray[np.float64]
 
 
@@ -91,7 +93,7 @@ def solve(
     weighted = columns * weight[:, None]
     information = weighted.T @ columns + prior_information(prior, drift.shape[1])
     segments = shares.shape[1]
-    centred = value_w - prior.mean_w * shares.sum(axis=1)
+    centred = value_w - shares @ prior.mean_w
     right = weighted.T @ centred
     factor = cho_factor(information)
     coefficients = cho_solve(factor, right)
@@ -103,6 +105,53 @@ def solve(
     power_w = coefficients[:segments] + prior.mean_w
     fitted = shares @ power_w + drift @ coefficients[segments:]
     return Solution(power_w, coefficients[segments:], fitted, value_w - fitted)
+
+
+def posterior(
+    shares: NDArray[np.float64], drift: NDArray[np.float64], weight: NDArray[np.float64], prior: Prior
+) -> NDArray[np.float64]:
+    """Covariance of the segments' powers in W², with the response taken as known; arguments as for `solve`."""
+    columns = np.hstack((shares, drift))
+    information = (columns * weight[:, None]).T @ columns + prior_information(prior, drift.shape[1])
+    segments = shares.shape[1]
+    covariance: NDArray[np.float64] = np.linalg.inv(information)[:segments, :segments]
+    return covariance
+
+
+def learned_prior(
+    power_w: NDArray[np.float64], covariance: NDArray[np.float64], time_s: NDArray[np.float64], prior: Prior
+) -> Prior:
+    """Learn what layers of this network draw from those that the recording tells (empirical Bayes, one step).
+
+    Short layers mostly wait for their launch and draw less than long ones, by how much the network shows: the mean
+    is a straight line of the runtime's logarithm. The mean square distance from it, and what is still open of each
+    layer, make up the spread.
+
+    Args:
+        power_w: Power of each segment.
+        covariance: Its covariance.
+        time_s: Time of each layer, shape (layers,).
+        prior: The prior before; the gaps' part of it is kept.
+    """
+    layers = len(time_s)
+    variance = np.diag(covariance)[:layers]
+    power_w = power_w[:layers]
+    executed = time_s > 0
+    if np.count_nonzero(executed) < _LEAST_LAYERS:
+        return prior
+    size = np.log(np.where(executed, time_s, 1.0))
+    size = np.where(executed, size - size[executed].mean(), 0.0)
+    columns = np.column_stack((np.ones(layers), size))
+    # The spread between layers is about as large as the median of what is seen of it.
+    between = float(np.median((power_w - np.median(power_w[executed]))[executed] ** 2)) / 0.455
+    weight = np.where(executed, 1 / (variance + between + 1e-9), 0.0)
+    line = np.linalg.solve((columns * weight[:, None]).T @ columns, columns.T @ (weight * power_w))
+    mean = columns @ line
+    share = weight / weight.sum()
+    spread = float(np.sqrt(share @ ((power_w - mean) ** 2 + variance)))
+    mean_w, deviation_w = prior.mean_w.copy(), prior.deviation_w.copy()
+    mean_w[:layers], deviation_w[:layers] = mean, max(spread, 1e-6)
+    return Prior(mean_w, deviation_w)
 
 
 def prior_information(prior: Prior, drift_columns: int) -> NDArray[np.float64]:

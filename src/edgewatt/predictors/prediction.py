@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +11,7 @@ from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.formats.csv_file import write_csv
 from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.predictors.folder import Predictors, load_predictors
+from edgewatt.predictors.network_prediction import LayerPrediction, NetworkPrediction, Status
 from edgewatt.predictors.storage import StoredPredictor
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import feature_columns
@@ -21,132 +20,6 @@ __all__ = ["LayerPrediction", "NetworkPrediction", "Status", "load_predictors", 
 
 #: Operations that a backend lists but does not execute.
 FREE_OPERATIONS = frozenset({"noop", "shape_call", "constant"})
-
-
-class Status(str, Enum):
-    """How a layer's prediction came about."""
-
-    PREDICTED = "predicted"
-    #: It is not executed and takes no time.
-    FREE = "free"
-    #: No predictor covers it, or only one of its power and runtime.
-    UNCOVERED = "uncovered"
-
-
-@dataclass(frozen=True)
-class LayerPrediction:
-    """One layer's prediction; what no predictor covers is None.
-
-    Attributes:
-        layer: The layer.
-        kind: The kind whose predictors it belongs to.
-        status: How its prediction came about.
-        power_w: Mean power above idle while it runs.
-        runtime_s: How long it runs in one cycle.
-        outside: Names of its features that lie outside the range of the training; `precision` where no layer was
-            trained on in its precision.
-    """
-
-    layer: Layer
-    kind: LayerKind
-    status: Status
-    power_w: float | None
-    runtime_s: float | None
-    outside: tuple[str, ...] = ()
-
-    @property
-    def energy_j(self) -> float | None:
-        """Energy above idle of one cycle."""
-        if self.power_w is None or self.runtime_s is None:
-            return None
-        return self.power_w * self.runtime_s
-
-
-@dataclass(frozen=True)
-class NetworkPrediction:
-    """A network's layers and totals; the totals are of the layers that are covered, see the shares of the rest.
-
-    Attributes:
-        layers: Its layers, in execution order.
-        idle_power_w: Idle power of the board; None where it is not known.
-    """
-
-    layers: tuple[LayerPrediction, ...]
-    idle_power_w: float | None = None
-
-    @property
-    def runtime_s(self) -> float:
-        """Sum of the runtimes of covered layers."""
-        return sum(layer.runtime_s or 0.0 for layer in self._covered)
-
-    @property
-    def energy_above_idle_j(self) -> float:
-        """Sum of the energies above idle of covered layers."""
-        return sum(layer.energy_j or 0.0 for layer in self._covered)
-
-    @property
-    def energy_including_idle_j(self) -> float | None:
-        """The same with the idle power over the runtime; None where the idle power is not known."""
-        if self.idle_power_w is None:
-            return None
-        return self.energy_above_idle_j + self.idle_power_w * self.runtime_s
-
-    @property
-    def power_above_idle_w(self) -> float | None:
-        """Mean power above idle, weighted by time; None where no time is predicted."""
-        return self.energy_above_idle_j / self.runtime_s if self.runtime_s > 0.0 else None
-
-    @property
-    def power_including_idle_w(self) -> float | None:
-        """Mean power with idle, weighted by time; None where it is not known."""
-        above = self.power_above_idle_w
-        return None if above is None or self.idle_power_w is None else above + self.idle_power_w
-
-    @property
-    def predicted_layers(self) -> int:
-        """Number of layers whose power and runtime are predicted."""
-        return self._count(Status.PREDICTED)
-
-    @property
-    def free_layers(self) -> int:
-        """Number of layers that are not executed."""
-        return self._count(Status.FREE)
-
-    @property
-    def uncovered_layers(self) -> int:
-        """Number of layers that no predictor covers."""
-        return self._count(Status.UNCOVERED)
-
-    @property
-    def uncovered_share(self) -> float:
-        """Share of the executed layers that no predictor covers."""
-        return self._share([1] * len(self.layers))
-
-    @property
-    def uncovered_macs_share(self) -> float:
-        """Share of the executed layers' multiply-accumulates that no predictor covers."""
-        return self._share([layer.layer.macs for layer in self.layers])
-
-    @property
-    def uncovered_bytes_share(self) -> float:
-        """Share of the executed layers' bytes that no predictor covers."""
-        return self._share([layer.layer.total_bytes for layer in self.layers])
-
-    @property
-    def _covered(self) -> list[LayerPrediction]:
-        return [layer for layer in self.layers if layer.status is Status.PREDICTED]
-
-    def _count(self, status: Status) -> int:
-        return sum(layer.status is status for layer in self.layers)
-
-    def _share(self, amounts: Sequence[int]) -> float:
-        executed = [
-            (layer.status is Status.UNCOVERED, amount)
-            for layer, amount in zip(self.layers, amounts, strict=True)
-            if layer.status is not Status.FREE
-        ]
-        total = sum(amount for _, amount in executed)
-        return sum(amount for uncovered, amount in executed if uncovered) / total if total else 0.0
 
 
 def predict(layers: Sequence[Layer], predictors: Predictors) -> NetworkPrediction:

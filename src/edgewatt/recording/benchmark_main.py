@@ -120,6 +120,8 @@ class BenchmarkProcess:
                 return
             loaded.warm_up(plan.warmup)
             self._run_plain(loaded)
+            loaded.begin_profiling()
+            write_json(plan.facts, asdict(loaded.facts))
             self._run_profiled(loaded)
 
     def _run_plain(self, loaded: LoadedNetwork) -> None:

@@ -10,6 +10,7 @@ The child has a session of its own, so that Ctrl-C reaches the parent alone, whi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import select
@@ -122,10 +123,8 @@ class Child:
 
     def _close_input(self) -> None:
         assert self._process.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
-        except BrokenPipeError:
-            pass
 
 
 def _available(file: Any) -> bytes:
@@ -162,10 +161,8 @@ class Parent:
 
     def report(self, event: str, **details: Any) -> None:
         """Report an event; nothing happens where the parent is gone."""
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self._reports.write(orjson.dumps({"event": event, **details}) + b"\n")
-        except BrokenPipeError:
-            pass
 
     def is_gone(self) -> bool:
         """Whether the parent has ended or closed our standard input; does not wait, and drops what it sent."""

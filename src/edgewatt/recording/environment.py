@@ -3,7 +3,7 @@
 Everything is read from files below a root folder, and what is not there or not to be read is left out. Where things
 lie is NVIDIA's Jetson Linux (L4T 32 to 39) beside what every Linux has:
 
-- power mode: /var/lib/nvpmodel/status (`pmode:0002`) and its name in /etc/nvpmodel.conf (`< POWER_MODEL ID=2 NAME=15W >`)
+- power mode: /var/lib/nvpmodel/status (`pmode:0002`), its name in /etc/nvpmodel.conf (`< POWER_MODEL ID=2 NAME=15W >`)
 - GPU: the devfreq device whose name has gpu, ga10b, gv11b or gp10b in it
 - memory: the EMC clock in debugfs (root only), or its devfreq device
 - throttling: event counters of the over-current alarms (`soctherm_oc`), alarms of current limits, cooling devices
@@ -26,7 +26,11 @@ from edgewatt.sensors.files import read_number, read_text
 
 _GPU_WORDS = ("gpu", "ga10b", "gv11b", "gp10b")
 _EMC = "sys/kernel/debug/bpmp/debug/clk/emc"
-_GPU_LOADS = ("sys/devices/gpu.0/load", "sys/devices/platform/gpu.0/load", "sys/devices/platform/bus@0/17000000.gpu/load")
+_GPU_LOADS = (
+    "sys/devices/gpu.0/load",
+    "sys/devices/platform/gpu.0/load",
+    "sys/devices/platform/bus@0/17000000.gpu/load",
+)
 #: Below this a thermal zone says that what it measures is off.
 _OFF_CELSIUS = -100.0
 _PACKAGES = ("numpy", "onnx", "onnxruntime", "polars", "scikit-learn")
@@ -194,7 +198,8 @@ def _power_mode(root: Path) -> str | None:
     except OSError:
         return f"mode {number}"
     modes = re.findall(r"<\s*POWER_MODEL\s+ID=(\d+)\s+NAME=(\S+)\s*>", configuration)
-    return {int(mode): name for mode, name in modes}.get(number, f"mode {number}")
+    names: dict[int, str] = {int(mode): name for mode, name in modes}
+    return names.get(number, f"mode {number}")
 
 
 def _cpu_clocks(root: Path) -> dict[str, Clock]:
@@ -202,7 +207,9 @@ def _cpu_clocks(root: Path) -> dict[str, Clock]:
     for folder in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*"), key=lambda path: int(path.name[3:])):
         if read_number(folder / "online") == 0:
             continue
-        clock = _clock(folder / "cpufreq", "scaling_min_freq", "scaling_max_freq", "scaling_cur_freq", "scaling_governor")
+        clock = _clock(
+            folder / "cpufreq", "scaling_min_freq", "scaling_max_freq", "scaling_cur_freq", "scaling_governor"
+        )
         if clock is not None:
             clocks[folder.name] = clock
     return clocks

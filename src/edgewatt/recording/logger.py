@@ -34,7 +34,7 @@ class LoggerCounts:
         failed: Readings that failed, for each log.
         errors: How often each error was met, by file and name of errno.
         duration_s: How long it logged.
-        cpu_s: Processor time that it took, its start included.
+        cpu_s: Processor time that it took meanwhile.
     """
 
     readings: tuple[int, ...]

@@ -113,13 +113,14 @@ class PowerLoggerProcess:
         """Log until told to stop, or until the parent is gone."""
         for rail in self._rails:
             rail.sensor.open()
-        began = time.monotonic()
+        began, worked = time.monotonic(), time.process_time()
         try:
             self._loop()
         finally:
             for rail in self._rails:
                 rail.close()
-            self._parent.report("done", **self._counts(time.monotonic() - began))
+            duration_s, cpu_s = time.monotonic() - began, time.process_time() - worked
+            self._parent.report("done", duration_s=duration_s, cpu_s=cpu_s, **self._counts())
             for rail in self._rails:
                 rail.sensor.close()
 
@@ -128,7 +129,7 @@ class PowerLoggerProcess:
         next_check = next_read = time.monotonic_ns()
         last_good = next_check
         while not self._stopped:
-            good = all([rail.read() for rail in self._rails])
+            good = min([rail.read() for rail in self._rails])  # every rail's turn, whatever the others gave
             now = time.monotonic_ns()
             if good:
                 last_good = now
@@ -163,13 +164,11 @@ class PowerLoggerProcess:
     def _errors(self) -> dict[str, dict[str, int]]:
         return {path: counts for rail in self._rails for path, counts in rail.sensor.errors.items()}
 
-    def _counts(self, duration_s: float) -> dict[str, Any]:
+    def _counts(self) -> dict[str, Any]:
         return {
             "readings": [rail.readings for rail in self._rails],
             "failed": [rail.failed for rail in self._rails],
             "errors": self._errors(),
-            "duration_s": duration_s,
-            "cpu_s": time.process_time(),
         }
 
 

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from edgewatt.backends.base import Backend, Cycles, LoadSettings
-from edgewatt.backends.network import Network, find_network
+from edgewatt.backends.network import find_network
 from edgewatt.backends.registry import choose_backend
 from edgewatt.errors import EdgewattError, warn
 from edgewatt.formats.power_log import read_power_log
@@ -210,7 +210,9 @@ class _Recorder:
         """Wait for the benchmark's end; empty where it did what was planned, else what ended it."""
         while (ended := benchmark.poll()) is None:
             lost = logger.died() if logger is not None else None
-            reason = f"stopped by {self.stopping.by}" if self.stopping.by else f"the power logger {lost}" if lost else None
+            reason = (
+                f"stopped by {self.stopping.by}" if self.stopping.by else f"the power logger {lost}" if lost else None
+            )
             if reason is not None:
                 benchmark.stop()
                 return reason
@@ -282,7 +284,10 @@ class _Recorder:
         write_recorded_files(paths, description, outcome, clock)
         folder = self.stage.publish()
         if interrupted:
-            warn(f"the recording was interrupted ({interrupted}); its {len(cycles)} complete cycles are kept", where=folder)
+            warn(
+                f"the recording was interrupted ({interrupted}); its {len(cycles)} complete cycles are kept",
+                where=folder,
+            )
         return RecordedRun(
             name=folder.name,
             folder=folder,

@@ -148,7 +148,12 @@ def _run_info(run: RunDescription, outcome: BenchmarkOutcome, clock: RecordingCl
         "settings": {**facts.settings, "random_weights": run.random_weights, "seed": run.seed},
         "true_layer_ends": facts.true_layer_ends,
         "throttling": {"before": before.throttling, "after": after.throttling},
-        "host": {**host_facts(), "load_before": before.load, "load_after": after.load, "gpu_load_before": before.gpu_load},
+        "host": {
+            **host_facts(),
+            "load_before": before.load,
+            "load_after": after.load,
+            "gpu_load_before": before.gpu_load,
+        },
     }
     return RunInfo(
         edgewatt_version=edgewatt.__version__,

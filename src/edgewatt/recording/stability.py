@@ -58,9 +58,7 @@ def _ended(run: RunFacts) -> list[str]:
 def _clocks(run: RunFacts) -> list[str]:
     sentences = []
     if run.before.clocks_locked is False:
-        free = [
-            name for name, clock in {**run.before.gpu_clocks, **run.before.cpu_clocks}.items() if not clock.locked
-        ]
+        free = [name for name, clock in {**run.before.gpu_clocks, **run.before.cpu_clocks}.items() if not clock.locked]
         sentences.append(
             f"clocks were not locked ({', '.join(free[:4])}): runtimes and power change with the governor's mood; "
             "run `sudo jetson_clocks` first"
@@ -93,7 +91,9 @@ def _throttled(run: RunFacts) -> list[str]:
 def _shared(run: RunFacts) -> list[str]:
     sentences = []
     if run.before.gpu_load is not None and run.before.gpu_load > _BUSY_GPU:
-        sentences.append(f"another process was on the GPU before the run: it was busy {run.before.gpu_load:.0%} of the time")
+        sentences.append(
+            f"another process was on the GPU before the run, which was busy {run.before.gpu_load:.0%} of the time"
+        )
     load = run.before.load
     if load is not None and load > _BUSY_LOAD * run.processors:
         sentences.append(f"the machine was busy before the run: a load of {load:g} on {run.processors} processors")
@@ -108,8 +108,8 @@ def _sensor(run: RunFacts) -> list[str]:
         sentences.append(f"{run.failed_readings} power readings failed")
     if run.fresh_every_s is not None and run.fresh_every_s > run.cycle_s:
         sentences.append(
-            f"the sensor is slower than the network: a new value came every {run.fresh_every_s * 1e3:.2f} ms, and a cycle "
-            f"takes {run.cycle_s * 1e3:.2f} ms; layers can only be told apart over many cycles"
+            f"the sensor is slower than the network: a new value came every {run.fresh_every_s * 1e3:.2f} ms, and a "
+            f"cycle takes {run.cycle_s * 1e3:.2f} ms; layers can only be told apart over many cycles"
         )
     needed = _VALUES_PER_LAYER * run.layers
     if run.fresh_values < needed:

@@ -1,7 +1,7 @@
 """A recording that appears whole or not at all: written in a hidden folder beside, then renamed.
 
-    raw_data/.recording-resnet18-4711/resnet18/     while it is being recorded by process 4711
-    raw_data/resnet18/                              once it is complete, or complete up to where it was stopped
+raw_data/.recording-resnet18-4711/resnet18/     while it is being recorded by process 4711
+raw_data/resnet18/                              once it is complete, or complete up to where it was stopped
 """
 
 from __future__ import annotations

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 
 @contextmanager
@@ -38,3 +46,25 @@ def progress_bar(task: str, total: int | None = None) -> Iterator[Callable[[str]
             begun = True
 
         yield step
+
+
+@contextmanager
+def seconds_bar(task: str, total_s: float) -> Iterator[Callable[[float], None]]:
+    """Show a bar of seconds; yields a function to call with the seconds that are done."""
+    with _bar(TextColumn("{task.completed:.0f}/{task.total:.0f} s")) as progress:
+        identifier = progress.add_task(task, total=total_s)
+        yield lambda seconds: progress.update(identifier, completed=seconds)
+
+
+@contextmanager
+def cycles_bar(cycles: int) -> Iterator[Callable[[str, int], None]]:
+    """Show a bar of cycles; yields a function to call with what is being done and the cycles that are done."""
+    with _bar(MofNCompleteColumn()) as progress:
+        identifier = progress.add_task("Recording", total=cycles)
+        yield lambda stage, done: progress.update(identifier, description=stage.capitalize(), completed=done)
+
+
+def _bar(count: ProgressColumn) -> Progress:
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

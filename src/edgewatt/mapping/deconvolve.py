@@ -1,0 +1,261 @@
+"""The power of each layer from a whole recording.
+
+A sensor value is an average over many layers, and older than it looks. But a recording holds thousands of values, each
+with another mixture of layers in it, because the sensor's clock drifts through the cycles. The mixtures follow from the
+timeline, the clock and the response; the powers that explain all values at once are the layers'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgewatt.errors import EdgewattError
+from edgewatt.formats.layer_power import LayerPower
+from edgewatt.formats.power_log import PowerLog
+from edgewatt.formats.recording import Recording
+from edgewatt.mapping.advice import advise
+from edgewatt.mapping.closure import EnergyClosure
+from edgewatt.mapping.design_matrix import Occupancy
+from edgewatt.mapping.fit_response import Fit, ResponseFit
+from edgewatt.mapping.fresh_values import FreshValues, fresh_values, values_by_reading
+from edgewatt.mapping.groups import Grouped, group_layers, least_deviation
+from edgewatt.mapping.intervals import half_width, joint_covariance
+from edgewatt.mapping.known_sensor import known_sensor
+from edgewatt.mapping.sensor_clock import SensorClock, find_sensor_clock
+from edgewatt.mapping.solve import Prior, solve
+from edgewatt.mapping.timeline import LayerTimeline, lay_out
+
+#: Fresh values without which nothing can be said.
+_LEAST_VALUES = 12
+_MOST_CLOSURE = 0.02
+
+
+@dataclass(frozen=True)
+class DeconvolvedRun:
+    """What a recording tells of its layers.
+
+    Attributes:
+        layers: Each layer's power, in the recording's order.
+        diagnostics: What was estimated on the way, with standard errors, for `mapping.json`.
+        energy_closure: Whether the energies add up.
+        warnings: What a reader should know.
+    """
+
+    layers: list[LayerPower]
+    diagnostics: dict[str, Any]
+    energy_closure: EnergyClosure
+    warnings: list[str]
+
+
+def deconvolve(
+    recording: Recording, idle_power_w: float, *, progress: Callable[[str], None] | None = None
+) -> DeconvolvedRun:
+    """Find the power of each layer.
+
+    Args:
+        recording: The recording.
+        idle_power_w: Idle power in W.
+        progress: Called with what is done next.
+
+    Raises:
+        EdgewattError: The power log holds too few values during the run.
+    """
+    say = progress or (lambda _: None)
+    log = recording.power_log
+    origin_us = int(log.times_us[0])
+    known = known_sensor(recording.run_info)
+    timeline = lay_out(recording.layers, recording.run_info, origin_us)
+    occupancy = Occupancy(timeline)
+    say("sensor clock")
+    clock = find_sensor_clock((log.times_us - origin_us) / 1e6, log.current_ma, known.period_s)
+    fresh = values_by_reading(log, origin_us) if clock is None else fresh_values(log, clock, origin_us)
+    mean_w = _mean_power_w(fresh, occupancy)
+    prior = _first_prior(occupancy, mean_w, idle_power_w)
+    fit, prior = ResponseFit(occupancy, fresh, known, prior, _step_w(log), say).run()
+    say("intervals")
+    covariance = joint_covariance(fit, prior)
+    power_w = _bounded_powers(fit, prior, covariance, idle_power_w)
+    told_w = _told_w(power_w, occupancy, prior, idle_power_w)
+    layer_count = occupancy.layers
+    grouped = group_layers(
+        power_w[:layer_count], covariance[:layer_count, :layer_count], occupancy.time_s[:layer_count], told_w
+    )
+    closure = _closure(log, occupancy, fit, grouped, power_w, origin_us)
+    layers = _layer_powers(recording, timeline, occupancy, fit, grouped, idle_power_w)
+    advice = advise(fit, fresh, occupancy, grouped, told_w, len(timeline.start_s))
+    warnings = _warnings(timeline, clock, closure, advice)
+    diagnostics = _diagnostics(timeline, clock, occupancy, fit, grouped, power_w, covariance, advice, layers)
+    return DeconvolvedRun(layers, diagnostics, closure, warnings)
+
+
+def _mean_power_w(fresh: FreshValues, occupancy: Occupancy) -> float:
+    inside = fresh.seen & (fresh.tick_s > occupancy.begin_s) & (fresh.tick_s < occupancy.finish_s)
+    count = int(np.count_nonzero(inside))
+    if count < _LEAST_VALUES:
+        raise EdgewattError(
+            f"the power log holds {count} fresh values during the run, too few to tell layers from",
+            fix="Record more cycles, set the sensor to shorter conversions, or use --method window",
+        )
+    return float(fresh.power_w[inside].mean())
+
+
+def _first_prior(occupancy: Occupancy, mean_w: float, idle_power_w: float) -> Prior:
+    """Each segment draws the mean power, give or take twice what the network adds to idle."""
+    segments = len(occupancy.time_s)
+    return Prior(np.full(segments, mean_w), np.full(segments, 2 * max(mean_w - idle_power_w, 0.05 * mean_w, 1e-3)))
+
+
+def _step_w(log: PowerLog) -> float:
+    """Smallest step of the log's powers: smallest difference of currents at the mean voltage."""
+    currents = np.unique(log.current_ma)
+    step_ma = float(np.diff(currents).min()) if len(currents) > 1 else 1.0
+    return max(step_ma * float(np.abs(log.voltage_mv).mean()) / 1e6, 1e-6)
+
+
+def _bounded_powers(
+    fit: Fit, prior: Prior, covariance: NDArray[np.float64], idle_power_w: float
+) -> NDArray[np.float64]:
+    """Powers of the segments, none further below idle than its standard error."""
+    deviation = np.sqrt(np.diag(covariance))[: len(fit.solution.power_w)]
+    least_w = idle_power_w - deviation
+    return solve(fit.shares, fit.drift, fit.value_w, fit.weight, prior, least_w).power_w
+
+
+def _told_w(power_w: NDArray[np.float64], occupancy: Occupancy, prior: Prior, idle_power_w: float) -> float:
+    """Standard deviation up to which a layer's power counts as told."""
+    layers = occupancy.layers
+    time_s = occupancy.time_s[:layers]
+    mean_above_w = max(float(time_s @ power_w[:layers] / time_s.sum()) - idle_power_w, 1e-6)
+    return least_deviation(float(prior.deviation_w[:layers][time_s > 0].mean()), mean_above_w)
+
+
+def _closure(
+    log: PowerLog,
+    occupancy: Occupancy,
+    fit: Fit,
+    grouped: Grouped,
+    power_w: NDArray[np.float64],
+    origin_us: int,
+) -> EnergyClosure:
+    """Energies of the recording: readings held until the next, against powers times times."""
+    response = fit.response
+    age_s = response.delay_s + 0.5 * response.length_s + response.lag_s
+    edges = (np.append(log.times_us, log.times_us[-1]) - origin_us) / 1e6 - age_s
+    edges = np.clip(edges, occupancy.begin_s, occupancy.finish_s)
+    covered_s = float(edges[-1] - edges[0])
+    whole_s = occupancy.finish_s - occupancy.begin_s
+    measured_j = float(np.diff(edges) @ log.power_uw) / 1e6 * whole_s / covered_s
+    layers = occupancy.layers
+    layers_j = float(grouped.power_w @ occupancy.time_s[:layers])
+    gaps_j = float(power_w[layers:] @ occupancy.time_s[layers:])
+    return EnergyClosure(measured_j, layers_j, gaps_j, (layers_j + gaps_j - measured_j) / measured_j)
+
+
+def _layer_powers(
+    recording: Recording,
+    timeline: LayerTimeline,
+    occupancy: Occupancy,
+    fit: Fit,
+    grouped: Grouped,
+    idle_power_w: float,
+) -> list[LayerPower]:
+    half = half_width(grouped.deviation_w)
+    values = np.count_nonzero(fit.shares[:, : occupancy.layers] > 1e-6, axis=0)
+    position = np.argsort(timeline.order)
+    runtimes = recording.layers.latency_ms.mean(axis=1)
+    rows: list[LayerPower] = []
+    for index, (name, kind) in enumerate(zip(recording.layers.names, recording.layers.types, strict=True)):
+        at = int(position[index])
+        executed = bool(occupancy.time_s[at] > 0)
+        power_w, runtime_ms = float(grouped.power_w[at]), float(runtimes[index])
+        rows.append(
+            LayerPower(
+                layer_name=name,
+                layer_type=kind,
+                runtime_ms=runtime_ms,
+                power_w=power_w if executed else None,
+                power_above_idle_w=power_w - idle_power_w if executed else None,
+                power_low_w=power_w - float(half[at]) if executed else None,
+                power_high_w=power_w + float(half[at]) if executed else None,
+                energy_mj=power_w * runtime_ms if executed else 0.0,
+                samples=int(values[at]) if executed else 0,
+                identifiable=bool(grouped.identifiable[at]),
+            )
+        )
+    return rows
+
+
+def _warnings(
+    timeline: LayerTimeline, clock: SensorClock | None, closure: EnergyClosure, advice: list[str]
+) -> list[str]:
+    told = []
+    if timeline.dropped_cycles:
+        told.append(f"{timeline.dropped_cycles} cycles are left out: by their times they ran during others")
+    if clock is None:
+        told.append(
+            "the sensor refreshes faster than it was polled, or too rarely: the age of its values is not known, and "
+            "powers are less certain for it"
+        )
+    if abs(closure.difference) > _MOST_CLOSURE:
+        told.append(
+            f"the energies of layers and gaps differ by {closure.difference:.1%} from the measured energy of "
+            f"{closure.measured_j:.4g} J"
+        )
+    return told + advice
+
+
+def _diagnostics(
+    timeline: LayerTimeline,
+    clock: SensorClock | None,
+    occupancy: Occupancy,
+    fit: Fit,
+    grouped: Grouped,
+    power_w: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    advice: list[str],
+    layers: list[LayerPower],
+) -> dict[str, Any]:
+    """What was found, with standard errors."""
+    deviation = np.sqrt(np.diag(covariance))
+    first = len(fit.solution.power_w) + fit.drift.shape[1]
+    response: dict[str, Any] = {"samples": fit.response.samples, "lag_s": 0.0, "lag_error_s": None}
+    for column, name in enumerate(("delay", "length", "lag")[: fit.jacobian.shape[1]]):
+        response[f"{name}_s"] = getattr(fit.response, f"{name}_s")
+        response[f"{name}_error_s"] = float(deviation[first + column])
+    drift = fit.drift @ fit.solution.drift
+    return {
+        "timeline": {
+            "stamps": timeline.stamps,
+            "usual_gap_s": timeline.usual_gap_s,
+            "dropped_cycles": timeline.dropped_cycles,
+            "timing_spread_s": fit.noise.timing_s,
+        },
+        "clock": None
+        if clock is None
+        else {
+            "period_s": clock.period_s,
+            "largest_drift": clock.drift,
+            "tick_error_s": clock.uncertainty_s,
+            "brackets": clock.brackets,
+        },
+        "response": response,
+        "noise_w": fit.noise.sensor_w,
+        "fresh_values": len(fit.rows),
+        "drift_of_power": {"first_to_last_w": float(drift[-1] - drift[0]), "deviation_w": float(drift.std())},
+        "gaps": [
+            {
+                "name": name,
+                "time_s": float(occupancy.time_s[occupancy.layers + index]),
+                "power_w": float(power_w[occupancy.layers + index]),
+                "power_error_w": float(deviation[occupancy.layers + index]),
+            }
+            for index, name in enumerate(occupancy.names)
+        ],
+        "groups": [[layers[int(timeline.order[at])].layer_name for at in group] for group in grouped.groups],
+        "advice": advice,
+    }

@@ -1,0 +1,101 @@
+"""Layers that a recording cannot tell apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: A layer is told if the recording leaves less than this share of the spread between layers open ...
+_OF_SPREAD = 0.5
+#: ... or if its 90 % interval is no wider, either way, than this share of the layers' mean power above idle.
+_OF_MEAN = 0.15
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Powers of layers, those that cannot be told apart sharing theirs.
+
+    Attributes:
+        power_w: Power of each layer, shape (layers,).
+        deviation_w: Its standard deviation.
+        identifiable: Whether the recording tells the layer's own power.
+        groups: Indices of the layers of each group that shares its power.
+    """
+
+    power_w: NDArray[np.float64]
+    deviation_w: NDArray[np.float64]
+    identifiable: NDArray[np.bool_]
+    groups: list[list[int]]
+
+
+def least_deviation(spread_w: float, mean_above_idle_w: float) -> float:
+    """Standard deviation up to which a power counts as told, in W."""
+    return max(_OF_SPREAD * spread_w, _OF_MEAN * mean_above_idle_w / 1.645)
+
+
+def group_layers(
+    power_w: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    time_s: NDArray[np.float64],
+    most_deviation_w: float,
+) -> Grouped:
+    """Let neighbours that cannot be told apart share their mean power.
+
+    A run of such layers is cut into groups, each as long as it takes for its own mean to be told. The mean is by time,
+    so that energy stays. The interval of a layer that shares says how far its own power may be from the group's.
+
+    Args:
+        power_w: Power of each layer.
+        covariance: Their covariance.
+        time_s: Time of each layer; layers that take none belong to no group.
+        most_deviation_w: Standard deviation up to which a power counts as told.
+    """
+    deviation = np.sqrt(np.diag(covariance))
+    executed = time_s > 0
+    told = executed & (deviation <= most_deviation_w)
+    power, spread = power_w.copy(), deviation.copy()
+    groups: list[list[int]] = []
+    for run in _runs(np.flatnonzero(executed), told):
+        groups += _cut(run, covariance, time_s, most_deviation_w)
+    for group in groups:
+        share = time_s[group] / time_s[group].sum()
+        mean = float(share @ power_w[group])
+        spread[group] = np.hypot(deviation[group], power_w[group] - mean)
+        power[group] = mean
+    return Grouped(power, spread, told, groups)
+
+
+def _runs(layers: NDArray[np.intp], told: NDArray[np.bool_]) -> list[list[int]]:
+    """Runs of neighbours that are not told; a layer that takes no time does not part its neighbours."""
+    runs: list[list[int]] = []
+    open_run = False
+    for layer in layers.tolist():
+        if told[layer]:
+            open_run = False
+        elif open_run:
+            runs[-1].append(layer)
+        else:
+            runs.append([layer])
+            open_run = True
+    return runs
+
+
+def _cut(
+    run: list[int], covariance: NDArray[np.float64], time_s: NDArray[np.float64], most_deviation_w: float
+) -> list[list[int]]:
+    groups: list[list[int]] = []
+    current: list[int] = []
+    for layer in run:
+        current.append(layer)
+        share = time_s[current] / time_s[current].sum()
+        variance = float(share @ covariance[np.ix_(current, current)] @ share)
+        if len(current) > 1 and variance <= most_deviation_w**2:
+            groups.append(current)
+            current = []
+    if current and groups:
+        groups[-1] += current
+    elif current:
+        groups.append(current)
+    return groups
