@@ -1,8 +1,8 @@
 """What the power logger costs: readings a second, its share of a processor, and how much it slows a network beside it.
 
 A network runs on ONNX Runtime in turns, with the logger beside it and without, so that a machine that gets busier
-meanwhile counts for both. Where the machine has no power sensor, the logger reads files of the size that a sensor's have,
-without the time that the sensor's bus takes; a sensor that answers at once is the most that the logger can cost.
+meanwhile counts for both. Where the machine has no power sensor, the logger reads plain files like a sensor's, without
+the time that the sensor's bus takes: a sensor that answers at once is the most that the logger can cost.
 
     python benchmarks/logger.py [--network resnet18] [--cycles 50] [--turns 6] [--sensor S] [--rate 5000]
 """

@@ -149,7 +149,8 @@ _FORBIDDEN = {
     "a package registry's host name": re.compile("|".join(map(re.escape, _REGISTRIES)), re.IGNORECASE),
     "a path of one machine": re.compile(r"(?<![\w.~/-])(" + "|".join(map(re.escape, _MACHINE_PATHS)) + ")"),
     "how it was made": re.compile("|".join(map(re.escape, _ITS_MAKING)), re.IGNORECASE),
-    "an issue's number": re.compile(r"\bissue" + r"s? #?\d+\b", re.IGNORECASE),
+    # Of this project's own: another's may be a source.
+    "an issue's number": re.compile(r"^(?!.*github\.com/).*\bissue" + r"s? #?\d+\b", re.IGNORECASE),
 }
 
 

@@ -54,4 +54,6 @@ def run_batch(
             batch.done.append(work(item))
         except EdgewattError as error:
             batch.failed[name_of(item)] = error
+        except OSError as error:
+            batch.failed[name_of(item)] = EdgewattError.of_system(error)
     return batch

@@ -10,7 +10,7 @@ import typer
 
 import edgewatt
 from edgewatt import cli_board
-from edgewatt.cli_output import Json, Networks, end_batch, show, show_warnings, split
+from edgewatt.cli_output import Json, Networks, end_batch, exit_status, show, show_warnings, split
 from edgewatt.errors import CheckFailedError, EdgewattError
 
 app = typer.Typer(
@@ -122,6 +122,22 @@ def dataset(
     end_batch(failure_lines(batch.failed), batch.exit_status)
 
 
+@app.command("import")
+def import_command(
+    table: Annotated[Path, typer.Argument(help="Table of measurements, a text file.")],
+    training_dir: Annotated[Path, typer.Argument(help="Folder of training tables to write to.")],
+    columns: Annotated[Path, typer.Option(help="TOML file that says what the table's columns are.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Write over tables of the same networks.")] = False,
+    json: Json = False,
+) -> None:
+    """Turn somebody's measurements into training tables."""
+    from edgewatt.dataset.foreign import import_table
+    from edgewatt.reports.foreign import import_json, import_table_of
+
+    found = import_table(table, training_dir, columns, replace=replace)
+    show(json, import_json(found), import_table_of(found), f"Training tables: {training_dir}")
+
+
 @app.command()
 def train(
     training_dir: Annotated[Path, typer.Argument(help="Folder of training tables.")],
@@ -187,7 +203,8 @@ def layers(
 @app.command()
 def predict(
     network: Annotated[str, typer.Argument(help="Engine JSON, ONNX file or architecture.")],
-    predictors: Annotated[Path, typer.Option(help="Folder that train wrote.")] = Path("predictors"),
+    predictors: Annotated[Path | None, typer.Option(help="Folder that train wrote; predictors/ if not given.")] = None,
+    board: Annotated[str | None, typer.Option(help="Use the prior of this board instead of predictors.")] = None,
     out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("predictions.csv"),
     batch: Annotated[int | None, typer.Option(min=1, help="Inputs at once.")] = None,
     dtype: Annotated[str, typer.Option(help="Precision of a network that is not built yet.")] = "float16",
@@ -199,16 +216,19 @@ def predict(
     """Predict power, runtime and energy of each layer of a network, without a device."""
     from edgewatt.networks.architectures import network_layers
     from edgewatt.predictors.budget import Budget, exceeded
-    from edgewatt.predictors.prediction import load_predictors, write_predictions
-    from edgewatt.predictors.prediction import predict as predict_layers
+    from edgewatt.predictors.choice import chosen_prediction
+    from edgewatt.predictors.prediction import write_predictions
     from edgewatt.reports.predictions import prediction_json, prediction_lines, prediction_table
+    from edgewatt.reports.prior import origin_json, origin_lines
 
     found = network_layers(network, batch=batch, precision=dtype)
-    prediction = predict_layers(found, load_predictors(predictors))
+    chosen = chosen_prediction(found, predictors, board)
+    prediction = chosen.prediction
     write_predictions(out, prediction)
     show(
         json,
-        prediction_json(network, prediction),
+        {**prediction_json(network, prediction), "origin": origin_json(chosen)},
+        *origin_lines(chosen),
         prediction_table(network, prediction),
         *prediction_lines(prediction),
         f"Layers: {out}",
@@ -221,11 +241,4 @@ def predict(
 def main() -> None:
     """Run the command line; bad input ends with one line and an exit status, never with a traceback."""
     show_warnings()
-    try:
-        app()
-    except EdgewattError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_status)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+    sys.exit(exit_status(app))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgewatt.errors import EdgewattWarning
+from edgewatt.errors import EdgewattError, EdgewattWarning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+#: Columns that tables need; a narrower terminal breaks their lines, and no number is cut.
+_LEAST_WIDTH = 72
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Networks = Annotated[
@@ -31,22 +37,79 @@ def show(as_json: bool, value: dict[str, Any], *parts: RenderableType) -> None:
         import orjson
 
         options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
-        sys.stdout.buffer.write(orjson.dumps(value, option=options))
+        try:
+            content = orjson.dumps(value, option=options)
+        except TypeError as error:
+            raise EdgewattError(
+                f"the result cannot be JSON: {error}", fix="Give files and folders names that are UTF-8"
+            ) from error
+        sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(highlight=False)
+    if console.width < _LEAST_WIDTH:
+        console = Console(highlight=False, width=_LEAST_WIDTH)
     for part in parts:
-        console.print(part, markup=False, soft_wrap=isinstance(part, str))
+        console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
 
 
-def end_batch(failures: Sequence[object], exit_status: int) -> None:
+def exit_status(app: Callable[[], object]) -> int:
+    """Run the command line and return its exit status; bad input ends with one line, never with a traceback."""
+    _open_streams()
+    status = _status(app)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        status = status or _refused(error)
+        # Python flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
+
+
+def _status(app: Callable[[], object]) -> int:
+    try:
+        app()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except EdgewattError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_status
+    except OSError as error:
+        return _refused(error)
+    except MemoryError as error:
+        print(f"error: {EdgewattError(f'not enough memory: {error}', fix='Take fewer cycles')}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _refused(error: OSError) -> int:
+    """Say what the system refused; a reader of standard output that has seen enough needs no word."""
+    if isinstance(error, BrokenPipeError):
+        return 1
+    where = "standard output" if error.filename is None else error.filename
+    print(f"error: {EdgewattError(error.strerror or str(error), where=where)}", file=sys.stderr)
+    return 2
+
+
+def _open_streams() -> None:
+    """Let standard output and error take any text, also where they were closed."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  # stays open to the end
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def end_batch(failures: Sequence[object], status: int) -> None:
     """Tell on standard error what failed, and end with the exit status where it is not 0."""
     for line in failures:
         print(line, file=sys.stderr)
-    if exit_status:
-        raise typer.Exit(exit_status)
+    if status:
+        raise typer.Exit(status)
 
 
 def show_warnings() -> None:

@@ -26,6 +26,11 @@ class EdgewattError(Exception):
         self.fix = fix
         super().__init__(_sentence(what, where, fix))
 
+    @classmethod
+    def of_system(cls, error: OSError) -> EdgewattError:
+        """What the operating system refused: a folder that may not be looked into, a name that is too long."""
+        return cls(error.strerror or str(error), where=error.filename)
+
 
 class FormatError(EdgewattError):
     """A file does not hold what its format prescribes."""
@@ -53,8 +58,8 @@ def warn(what: str, *, where: str | Path | None = None, fix: str | None = None) 
 
 
 def _sentence(what: str, where: str | Path | None, fix: str | None) -> str:
-    located = what if where is None else f"{printable(str(where))}: {what}"
-    return located if fix is None else f"{located}. {fix}"
+    located = what if where is None else f"{where}: {what}"
+    return printable(located if fix is None else f"{located}. {fix}")
 
 
 def printable(text: str) -> str:

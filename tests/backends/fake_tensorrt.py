@@ -32,7 +32,7 @@ class Context:
         self.runs = 0
         self.pending = False
 
-    def execute_async_v3(self, stream: int) -> bool:
+    def execute_async_v3(self, _stream: int) -> bool:
         assert set(self.addresses) == set(self.engine.shapes), "every tensor needs a buffer"
         assert all(-1 not in shape for shape in self.shapes.values()), "every shape must be known"
         self.runs += 1
@@ -144,7 +144,11 @@ class Config:
 def builder_module(version: str) -> Any:
     """A module that builds, with the flags of a version; what was asked of it is kept in `asked`."""
     major = int(version.split(".")[0])
-    flags = {"TF32": "TF32"} if major >= 11 else {"FP16": "FP16", "INT8": "INT8"} | ({"BF16": "BF16"} if major >= 10 else {})
+    flags = (
+        {"TF32": "TF32"}
+        if major >= 11
+        else {"FP16": "FP16", "INT8": "INT8"} | ({"BF16": "BF16"} if major >= 10 else {})
+    )
     creation: dict[str, int] = {}
     if major < 11:
         creation["EXPLICIT_BATCH"] = 0
@@ -163,7 +167,7 @@ def builder_module(version: str) -> Any:
             return not asked.get("unparsable")
 
         def get_error(self, index: int) -> Any:
-            return SimpleNamespace(desc=lambda: f"no operator {index}")
+            return SimpleNamespace(desc=lambda: f"no operator {index}", node=lambda: 1)
 
     class Builder:
         def __init__(self, logger: Logger) -> None:
@@ -177,7 +181,7 @@ def builder_module(version: str) -> Any:
             asked["config"] = Config(streams=version != "8.5")
             return asked["config"]
 
-        def build_serialized_network(self, network: str, config: Config) -> Any:
+        def build_serialized_network(self, _network: str, _config: Config) -> Any:
             return None if asked.get("unbuildable") else memoryview(b"plan")
 
     return SimpleNamespace(
@@ -187,6 +191,8 @@ def builder_module(version: str) -> Any:
         Builder=Builder,
         OnnxParser=Parser,
         BuilderFlag=SimpleNamespace(**flags),
-        NetworkDefinitionCreationFlag=IntEnum("NetworkDefinitionCreationFlag", creation) if creation else SimpleNamespace(),
+        NetworkDefinitionCreationFlag=IntEnum("NetworkDefinitionCreationFlag", creation)
+        if creation
+        else SimpleNamespace(),
         ProfilingVerbosity=SimpleNamespace(DETAILED="detailed"),
     )

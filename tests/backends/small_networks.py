@@ -10,8 +10,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 
 def small_network(names: bool = True) -> ModelProto:
-    """A padded 3x3 convolution (3 to 8 channels, 16x16), ReLU, 2x2 max pooling, a depthwise 3x3 convolution with stride 2,
-    global average pooling and a dense layer of 8 to 10."""
+    """A padded 3x3 convolution (3 to 8 channels, 16x16), ReLU, 2x2 max pooling, a depthwise 3x3 convolution with
+    stride 2, global average pooling and a dense layer of 8 to 10."""
     random = np.random.default_rng(1)
 
     def weight(name: str, *shape: int) -> TensorProto:
@@ -29,7 +29,13 @@ def small_network(names: bool = True) -> ModelProto:
         node("Flatten", ["pool2"], "flat"),
         node("Gemm", ["flat", "w3", "b3"], "y", transB=1),
     ]
-    weights = [weight("w1", 8, 3, 3, 3), weight("b1", 8), weight("w2", 8, 1, 3, 3), weight("w3", 10, 8), weight("b3", 10)]
+    weights = [
+        weight("w1", 8, 3, 3, 3),
+        weight("b1", 8),
+        weight("w2", 8, 1, 3, 3),
+        weight("w3", 10, 8),
+        weight("b3", 10),
+    ]
     graph = helper.make_graph(
         nodes,
         "small",

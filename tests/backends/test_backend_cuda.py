@@ -37,7 +37,7 @@ class FakeDriver:
     def cuDeviceGet(self, device: Any, ordinal: int) -> None:  # noqa: N802
         device._obj.value = ordinal
 
-    def cuDevicePrimaryCtxRetain(self, context: Any, device: ctypes.c_int) -> None:  # noqa: N802
+    def cuDevicePrimaryCtxRetain(self, context: Any, _device: ctypes.c_int) -> None:  # noqa: N802
         context._obj.value = 7
 
     def cuDevicePrimaryCtxRelease_v2(self, device: ctypes.c_int) -> None:  # noqa: N802
@@ -46,7 +46,7 @@ class FakeDriver:
     def cuCtxSetCurrent(self, context: ctypes.c_void_p) -> None:  # noqa: N802
         assert context.value == 7
 
-    def cuStreamCreate(self, stream: Any, flags: int) -> None:  # noqa: N802
+    def cuStreamCreate(self, stream: Any, _flags: int) -> None:  # noqa: N802
         stream._obj.value = 99
 
     def cuStreamSynchronize(self, stream: ctypes.c_void_p) -> None:  # noqa: N802
@@ -55,7 +55,7 @@ class FakeDriver:
     def cuStreamDestroy_v2(self, stream: ctypes.c_void_p) -> None:  # noqa: N802
         pass
 
-    def cuDeviceGetName(self, text: Any, size: int, device: ctypes.c_int) -> None:  # noqa: N802
+    def cuDeviceGetName(self, text: Any, _size: int, _device: ctypes.c_int) -> None:  # noqa: N802
         text.value = b"Orin"
 
     def cuDriverGetVersion(self, version: Any) -> None:  # noqa: N802
@@ -65,7 +65,7 @@ class FakeDriver:
         address._obj.value = 4096 * (len(self.memory) + 1)
         self.memory[address._obj.value] = bytes(size.value)
 
-    def cuMemsetD8_v2(self, address: ctypes.c_uint64, value: ctypes.c_ubyte, size: ctypes.c_size_t) -> None:  # noqa: N802
+    def cuMemsetD8_v2(self, address: ctypes.c_uint64, _value: ctypes.c_ubyte, size: ctypes.c_size_t) -> None:  # noqa: N802
         assert len(self.memory[address.value]) == size.value
 
     def cuMemcpyHtoD_v2(self, address: ctypes.c_uint64, content: bytes, size: ctypes.c_size_t) -> None:  # noqa: N802
@@ -75,7 +75,7 @@ class FakeDriver:
     def cuMemFree_v2(self, address: ctypes.c_uint64) -> None:  # noqa: N802
         del self.memory[address.value]
 
-    def cuGetErrorString(self, status: int, text: Any) -> None:  # noqa: N802
+    def cuGetErrorString(self, _status: int, text: Any) -> None:  # noqa: N802
         text._obj.value = b"out of memory"
 
 

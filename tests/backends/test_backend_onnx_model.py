@@ -62,7 +62,7 @@ def test_an_impossible_input_shape_is_refused(tmp_path: Path) -> None:
     network = find_network(save(model, tmp_path))
     with pytest.raises(EdgewattError, match="4 dimensions and cannot have the shape"):
         runnable_model(network, LoadSettings(input_shape=(1, 3, 16)))
-    with pytest.raises(EdgewattError, match="does not work on an input of .1, 3, 24, 20."):
+    with pytest.raises(EdgewattError, match=r"does not work on an input of .1, 3, 24, 20."):
         runnable_model(network, LoadSettings(input_shape=(1, 3, 24, 20)))
 
 

@@ -70,7 +70,12 @@ def test_a_depthwise_convolution_has_its_groups_and_stride(small: OnnxRuntimeNet
 def test_poolings_dense_and_other_layers_are_typed(small: OnnxRuntimeNetwork) -> None:
     layers = _layers(small)
     largest, average, dense, relu = (layers[name] for name in ("/pool1", "/pool2", "/y", "/relu1"))
-    assert (largest.kind, largest.operation, largest.kernel, largest.stride) == (LayerKind.POOLING, "max", (2, 2), (2, 2))
+    assert (largest.kind, largest.operation, largest.kernel, largest.stride) == (
+        LayerKind.POOLING,
+        "max",
+        (2, 2),
+        (2, 2),
+    )
     assert (average.kind, average.operation, average.kernel) == (LayerKind.POOLING, "average", (3, 3))
     assert average.output_shape == (1, 8, 1, 1)
     assert (dense.kind, dense.input_shape, dense.output_shape) == (LayerKind.DENSE, (1, 8), (1, 10))
@@ -96,7 +101,8 @@ def test_a_folded_normalisation_is_counted_as_a_bias(tmp_path: Path) -> None:
     for name in ("scale", "shift", "mean", "variance"):
         model.graph.initializer.append(numpy_helper.from_array(np.full(8, 0.5, np.float32), name))
     model.graph.node.insert(
-        4, helper.make_node("BatchNormalization", ["conv2", "scale", "shift", "mean", "variance"], ["normal"], name="/bn")
+        4,
+        helper.make_node("BatchNormalization", ["conv2", "scale", "shift", "mean", "variance"], ["normal"], name="/bn"),
     )
     model.graph.node[5].input[0] = "normal"
     loaded = _load(save(model, tmp_path))
@@ -104,13 +110,17 @@ def test_a_folded_normalisation_is_counted_as_a_bias(tmp_path: Path) -> None:
     assert _layers(loaded)["/conv2"].parameters == 8 * 9 + 8
 
 
+def _shape(layer: Layer) -> tuple[object, ...]:
+    return layer.input_shape, layer.output_shape, layer.kernel, layer.padding, layer.macs
+
+
 @pytest.mark.parametrize("name", ["lenet", "mobilenet_v3_small"])
 def test_weighted_layers_of_an_architecture_are_those_of_its_file(name: str) -> None:
     measured = list(_layers(_load(name)).values())
     expected = network_layers(name, precision="float32")
     for kind in (LayerKind.CONVOLUTIONAL, LayerKind.DENSE, LayerKind.POOLING):
-        found = [(l.input_shape, l.output_shape, l.kernel, l.padding, l.macs) for l in measured if l.kind is kind]
-        wanted = [(l.input_shape, l.output_shape, l.kernel, l.padding, l.macs) for l in expected if l.kind is kind]
+        found = [_shape(layer) for layer in measured if layer.kind is kind]
+        wanted = [_shape(layer) for layer in expected if layer.kind is kind]
         assert found == wanted
 
 

@@ -50,7 +50,7 @@ def test_events_are_sorted_and_only_those_of_layers() -> None:
 
 
 def test_layers_that_a_step_of_the_wall_clock_moved_are_put_back_into_their_cycle() -> None:
-    with pytest.warns(EdgewattWarning, match="the wall clock was set .* layers of 2 cycles"):
+    with pytest.warns(EdgewattWarning, match=r"the wall clock was set .* layers of 2 cycles"):
         cycles = cycles_of(_profile(shift_us=3_600_000_000), _BEGAN + _WALL, _WALL, _timed(), _NAMES)
     # From the first layer's start to the last one's end are 70 us of a cycle of 95 us: 12.5 us before and behind.
     assert (cycles.layer_end_ns[:, -1] - cycles.start_ns).tolist() == [82_500, 82_500]
@@ -59,7 +59,7 @@ def test_layers_that_a_step_of_the_wall_clock_moved_are_put_back_into_their_cycl
 
 @pytest.mark.parametrize("names", [("a", "c"), ("a", "b", "c"), ("b", "a")])
 def test_a_profile_of_other_layers_is_refused(names: tuple[str, ...]) -> None:
-    with pytest.raises(EdgewattError, match="does not hold the . layers of each of 2 cycles"):
+    with pytest.raises(EdgewattError, match=r"does not hold the . layers of each of 2 cycles"):
         cycles_of(_profile(), _BEGAN + _WALL, _WALL, _timed(), names)
 
 

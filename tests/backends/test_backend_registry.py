@@ -35,13 +35,13 @@ def test_onnx_runtime_is_chosen_without_tensorrt(monkeypatch: pytest.MonkeyPatch
 
 def test_a_named_backend_that_cannot_be_used_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BACKENDS, "tensorrt", lambda: _Tensorrt(Problem("there is no GPU", "buy one")))
-    with pytest.raises(NoDeviceError, match="tensorrt cannot be used here: there is no GPU. buy one") as raised:
+    with pytest.raises(NoDeviceError, match=r"tensorrt cannot be used here: there is no GPU. buy one") as raised:
         choose_backend("tensorrt")
     assert raised.value.exit_status == 3
 
 
 def test_an_unknown_backend_lists_the_known_ones() -> None:
-    with pytest.raises(EdgewattError, match="no backend 'openvino'. Use one of: tensorrt, .*onnxruntime") as raised:
+    with pytest.raises(EdgewattError, match=r"no backend 'openvino'. Use one of: tensorrt, .*onnxruntime") as raised:
         choose_backend("openvino")
     assert raised.value.exit_status == 2
 

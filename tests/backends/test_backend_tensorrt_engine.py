@@ -36,8 +36,9 @@ def test_where_reports_cannot_be_asked_for_the_enqueue_makes_them(monkeypatch: p
     monkeypatch.setattr(
         Context,
         "execute_async_v3",
-        lambda self, stream: self.profiler is None
-        or [self.profiler.report_layer_time(layer["Name"], 2.0) for layer in LAYERS] != [],
+        lambda self, _stream: (
+            self.profiler is None or [self.profiler.report_layer_time(layer["Name"], 2.0) for layer in LAYERS] != []
+        ),
     )
     start, end, reports = _engine().run_profiled()
     assert [(name, ms) for name, ms, _ in reports] == [("conv", 2.0), ("fc", 2.0)]
@@ -79,7 +80,7 @@ def test_shapes_that_an_engine_does_not_have_are_refused() -> None:
 
 
 def test_an_engine_of_another_version_is_told_of() -> None:
-    with pytest.raises(EdgewattError, match="cannot load the engine.*the version and the kind of GPU"):
+    with pytest.raises(EdgewattError, match=r"cannot load the engine.*the version and the kind of GPU"):
         TensorRTEngine(runtime_module(), b"other", CudaDevice(FakeDriver()), "net.engine")
 
 
@@ -116,9 +117,7 @@ def test_a_stop_ends_a_run_after_the_cycle_it_is_at() -> None:
     assert [len(part) for part in network.run(250, lambda: next(asked, True))] == [3]
 
 
-def test_an_engine_file_is_loaded_and_a_description_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_file_is_loaded_and_a_description_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("edgewatt.backends.tensorrt.import_tensorrt", lambda _: runtime_module())
     monkeypatch.setattr("edgewatt.backends.cuda.load_driver", FakeDriver)
     (tmp_path / "net.engine").write_bytes(b"{}")

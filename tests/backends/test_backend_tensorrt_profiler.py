@@ -48,11 +48,12 @@ def test_the_library_calls_the_profiler_which_keeps_reports_with_their_times(nam
 
 @pytest.mark.parametrize("name", ["tensorrt_lean", "tensorrt_rtx"])
 def test_the_modules_are_imported_as_tensorrt_is(name: str) -> None:
-    assert import_tensorrt(name) is tensorrt_module(name)
+    module = tensorrt_module(name)
+    assert import_tensorrt(name) is module
 
 
 def test_a_missing_library_says_how_to_get_it() -> None:
-    with pytest.raises(NoDeviceError, match="tensorrt_of_nobody cannot be imported .*JetPack"):
+    with pytest.raises(NoDeviceError, match=r"tensorrt_of_nobody cannot be imported .*JetPack"):
         import_tensorrt("tensorrt_of_nobody")
 
 

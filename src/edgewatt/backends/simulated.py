@@ -39,7 +39,7 @@ from edgewatt.simulation.roofline import layer_truth
 
 _POWER_FILE = "simulated_power"
 #: Between inferences: time, and power above idle of the processor that prepares the next.
-_GAP_S, _GAP_POWER_W = 1e-3, 0.6
+_GAP_NS, _GAP_POWER_W = 1_000_000, 0.6
 #: Waits that are longer are slept through but for their end, so that tests leave processors to each other.
 _SPIN_NS = 200_000
 
@@ -49,7 +49,7 @@ class SimulatedBackend(Backend):
 
     Args:
         board: The board.
-        slowdown: How many times as long as on the board everything takes.
+        slowdown: How many times as long as on the board every layer takes.
     """
 
     name: ClassVar[str] = "simulated"
@@ -104,7 +104,6 @@ class SimulatedNetwork(LoadedNetwork):
         self._shared = shared
         self._layer_ns: list[int] = (runtime_s * slowdown * 1e9).astype(np.int64).tolist()
         self._layer_w: list[float] = (board.idle_power_w + power_w).tolist()
-        self._gap_ns = int(_GAP_S * slowdown * 1e9)
         self._facts = NetworkFacts(
             layers=tuple(engine_entry(layer) for layer in layers),
             profiled=tuple(layer.name for layer in layers),
@@ -158,7 +157,7 @@ class SimulatedNetwork(LoadedNetwork):
     def _cycle(self) -> list[int]:
         """Run one inference and the gap before it; the times at which its layers began and the last one ended."""
         self._show(self._board.idle_power_w + _GAP_POWER_W)
-        _wait_until(time.monotonic_ns() + self._gap_ns)
+        _wait_until(time.monotonic_ns() + _GAP_NS)
         edges = [time.monotonic_ns()]
         for duration, power in zip(self._layer_ns, self._layer_w, strict=True):
             if duration:

@@ -44,7 +44,7 @@ def build_engine(trt: Any, model: ModelProto, precision: str, network: Network) 
     content = _with_precision(trt, model, precision, network).SerializeToString()
     parser = trt.OnnxParser(definition, logger)
     if not parser.parse(content):
-        errors = [str(parser.get_error(index).desc()) for index in range(parser.num_errors)]
+        errors = [_parser_error(parser.get_error(index), model) for index in range(parser.num_errors)]
         raise EdgewattError(
             f"TensorRT cannot parse it: {'; '.join(errors[:3]) or 'no reason given'}",
             where=network.path,
@@ -64,6 +64,14 @@ def build_engine(trt: Any, model: ModelProto, precision: str, network: Network) 
             fix="Its own messages are above; a GPU with too little free memory is a common reason",
         )
     return bytes(plan)
+
+
+def _parser_error(error: Any, model: ModelProto) -> str:
+    index = int(error.node())
+    if not 0 <= index < len(model.graph.node):
+        return str(error.desc())
+    node = model.graph.node[index]
+    return f"operation {node.name!r} ({node.op_type}): {error.desc()}"
 
 
 def _chooses_types(trt: Any) -> bool:

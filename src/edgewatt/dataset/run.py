@@ -8,6 +8,7 @@ from pathlib import Path
 from edgewatt.batch import Batch, run_batch
 from edgewatt.dataset.tables import NetworkTables, build_tables
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.folders import network_folders, replacing_folder
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
 from edgewatt.formats.layer_power import FILE_NAME as LAYER_POWER_FILE
 from edgewatt.formats.training_tables import write_tables
@@ -36,7 +37,8 @@ def build_dataset(
 
     def build(folder: Path) -> NetworkTables:
         built = build_tables(folder, min_samples)
-        write_tables(training_dir / built.model, built.tables)
+        with replacing_folder(training_dir / built.model, keep_others=True) as beside:
+            write_tables(beside, built.tables)
         return built
 
     folders = _find_folders(preprocessed_dir, models)
@@ -44,11 +46,9 @@ def build_dataset(
 
 
 def _find_folders(preprocessed_dir: Path, models: Sequence[str]) -> list[Path]:
-    if not preprocessed_dir.is_dir():
-        raise EdgewattError("there is no such folder", where=preprocessed_dir, fix="Name the folder that `map` wrote")
     folders = {
         folder.name: folder
-        for folder in sorted(preprocessed_dir.iterdir())
+        for folder in network_folders(preprocessed_dir, "map")
         if (folder / LAYER_POWER_FILE).exists() or (folder / METRICS_FILE).exists()
     }
     if not folders:

@@ -77,7 +77,14 @@ def read_measured_layers(folder: Path) -> MeasuredLayers:
     """
     if (folder / LAYER_POWER_FILE).exists():
         info = read_mapping_info(folder / MAPPING_FILE)
-        return MeasuredLayers(read_layer_power(folder / LAYER_POWER_FILE), info.method, info.idle_power_w)
+        layers = read_layer_power(folder / LAYER_POWER_FILE)
+        if len(layers) != info.layers:
+            raise FormatError(
+                f"it holds {len(layers)} layers where {MAPPING_FILE} tells of {info.layers}",
+                where=folder / LAYER_POWER_FILE,
+                fix="Map it again",
+            )
+        return MeasuredLayers(layers, info.method, info.idle_power_w)
     if not (folder / METRICS_FILE).exists():
         raise FormatError(
             f"the folder holds neither {LAYER_POWER_FILE} nor {METRICS_FILE}",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, FiniteFloat
 
 from edgewatt.formats.checked import FileModel, read_checked, write_checked
 
+_FromZero = Annotated[FiniteFloat, Field(ge=0)]
 _LAYOUT = 'The file is {"config": {...}, "total_time": s, "latencies": [s, ...], "avg_latency": s, ...}'
 
 
@@ -24,10 +25,10 @@ class BenchmarkResult(FileModel):
     """
 
     config: dict[str, Any] = Field(default_factory=dict)
-    total_time: FiniteFloat | None = None
-    latencies: list[FiniteFloat] = Field(default_factory=list)
+    total_time: _FromZero | None = None
+    latencies: list[_FromZero] = Field(default_factory=list)
     avg_latency: FiniteFloat = Field(gt=0)
-    avg_throughput: FiniteFloat | None = None
+    avg_throughput: _FromZero | None = None
 
 
 def read_benchmark_result(path: Path) -> BenchmarkResult:

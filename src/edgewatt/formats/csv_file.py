@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,11 +12,14 @@ import polars as pl
 from edgewatt.errors import FormatError
 from edgewatt.formats.atomic import replacing
 
+#: More than any row of a table takes.
+_TAIL_BYTES = 65536
+
 
 def write_csv(path: Path, table: pl.DataFrame) -> None:
     """Write a table, whole or not at all; text is quoted, a missing value is an empty field."""
-    with replacing(path) as beside:
-        table.write_csv(beside, quote_style="non_numeric")
+    with replacing(path) as beside, beside.open("wb") as file:
+        table.write_csv(file, quote_style="non_numeric")
 
 
 def read_csv(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
@@ -25,20 +30,53 @@ def read_csv(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFram
         schema: The type of each column that may be there; columns that it does not name are read as text.
 
     Raises:
-        FormatError: The file is missing, empty, not CSV, or a value is not of its column's type.
+        FormatError: The file is missing, empty, not CSV, cut short, has a column twice, or a value is not of its
+            column's type.
     """
     try:
-        table = pl.read_csv(path, infer_schema=False)
+        # An open file, not its path: polars takes brackets and asterisks in a path for a pattern.
+        with path.open("rb") as file:
+            table = pl.read_csv(file, infer_schema=False)
+        cut = _last_line_if_cut(path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
     except pl.exceptions.NoDataError as error:
         raise FormatError("the file is empty", where=path, fix="Make it again") from error
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise FormatError(f"not a CSV file: {str(error).splitlines()[0]}", where=path) from error
+        problem = str(error).splitlines()[0]
+        raise FormatError(f"not a CSV file, or one cut short: {problem}", where=path, fix="Make it again") from error
+    twice = next((name for name in table.columns if name.endswith("_duplicated_0")), None)
+    if twice is not None:
+        raise FormatError(
+            f"the column {twice.removesuffix('_duplicated_0')} comes twice", where=path, fix="Leave one of them out"
+        )
+    if cut is not None and table.height and len(next(csv.reader([cut]))) < table.width:
+        raise FormatError(
+            f"the last line was cut short: {cut[-80:]!r}", where=f"{path}, line {table.height + 1}", fix="Make it again"
+        )
     for name, column_type in schema.items():
         if name in table.columns and column_type is not pl.String:
             table = table.with_columns(_numbers(table[name], column_type, path))
     return table
+
+
+def check_ended(path: Path) -> None:
+    """Check that a file that a program wrote was written to its end: a number cut short reads as another number.
+
+    Raises:
+        FormatError: Its last line has no end.
+    """
+    if _last_line_if_cut(path) is not None:
+        raise FormatError("the file ends in the middle of a line, so it was cut short", where=path, fix="Map it again")
+
+
+def _last_line_if_cut(path: Path) -> str | None:
+    """The last line where it has no end, or as much of it as matters; None where it has."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _TAIL_BYTES))
+        tail = file.read()
+    return tail.rpartition(b"\n")[2].decode("utf-8", "replace") or None
 
 
 def _numbers(text: pl.Series, column_type: type[pl.DataType], path: Path) -> pl.Series:

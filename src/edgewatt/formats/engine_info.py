@@ -73,8 +73,8 @@ def read_engine_info(path: Path) -> EngineInfo:
     for index, entry in enumerate(layers):
         if not isinstance(entry, str) and not (isinstance(entry, dict) and isinstance(entry.get("Name"), str)):
             raise FormatError("the layer has no name", where=f"{path}, layer {index + 1}", fix=_LAYOUT)
-    bindings = value.get("Bindings") or []
-    return EngineInfo(tuple(layers), tuple(str(name) for name in bindings if isinstance(bindings, list)))
+    bindings = value.get("Bindings")
+    return EngineInfo(tuple(layers), tuple(map(str, bindings)) if isinstance(bindings, list) else ())
 
 
 def write_engine_info(path: Path, info: EngineInfo) -> None:

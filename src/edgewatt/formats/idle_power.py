@@ -49,7 +49,7 @@ def read_idle_power(path: Path) -> IdlePower:
         warn("idle power is 0: power above idle will be the whole power", where=path)
     elif not _LEAST_UW <= idle.avg_idle_power <= _MOST_UW:
         raise FormatError(
-            f"an idle power of {idle.avg_idle_power:g} uW is none of a board that runs a CNN; is it another unit?",
+            f"an idle power of {idle.avg_idle_power:g} uW is none of a board that runs a CNN, so it is of another unit",
             where=path,
             fix=_LAYOUT,
         )

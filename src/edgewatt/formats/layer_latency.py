@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError, printable
 from edgewatt.formats.atomic import replacing
+from edgewatt.formats.json_file import BOM
 from edgewatt.formats.timestamps import EXAMPLE, format_timestamps, parse_stamp_bytes, parse_timestamps
 
 _LAYOUT = f'The file is {{"layer name": [[latency in ms, "{EXAMPLE}"], ...one per cycle]}}'
+#: No layer runs longer than a day; a greater number is of another unit, or damaged.
+_MOST_MS = 86_400_000.0
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _NESTED_END = re.compile(rb"\][ \t\r\n]*\]")
 _KEY_END = re.compile(rb'(?<!\\)(?:\\\\)*"')
@@ -97,7 +100,7 @@ def _layers(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _members(content: mmap.mmap, path: Path) -> Iterator[tuple[str, bytes]]:
     """Walk the members of the JSON object in `content`, one at a time."""
-    position = _expect(content, 0, b"{", path)
+    position = _expect(content, len(BOM) if content[: len(BOM)] == BOM else 0, b"{", path)
     inside = _skip(content, position)
     if content[inside : inside + 1] == b"}":
         return
@@ -178,7 +181,7 @@ def _compact_columns(text: bytes) -> tuple[NDArray[np.float64], NDArray[np.int64
     if table.height != len(ends) or table["latency"].null_count():
         return None
     latency = table["latency"].to_numpy()
-    return (latency, ends) if bool(np.all(np.isfinite(latency) & (latency >= 0))) else None
+    return (latency, ends) if bool(np.all((latency >= 0) & (latency <= _MOST_MS))) else None
 
 
 def _quoted_stamps(text: bytes) -> NDArray[np.int64] | None:
@@ -224,8 +227,8 @@ def _latencies(values: list[Any], path: Path, name: str) -> NDArray[np.float64]:
     if not all(type(value) in (float, int) for value in values):
         cycle = next(i for i, value in enumerate(values) if type(value) not in (float, int))
         raise _bad_latency(values[cycle], cycle, path, name)
-    latency = np.array(values, dtype=np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(latency) & (latency >= 0)))
+    latency = np.array([float(value) if abs(value) < 1e300 else np.inf for value in values], dtype=np.float64)
+    wrong = np.flatnonzero(~((latency >= 0) & (latency <= _MOST_MS)))
     if wrong.size:
         raise _bad_latency(values[wrong[0]], int(wrong[0]), path, name)
     return latency
@@ -233,7 +236,7 @@ def _latencies(values: list[Any], path: Path, name: str) -> NDArray[np.float64]:
 
 def _bad_latency(value: Any, cycle: int, path: Path, name: str) -> FormatError:
     return FormatError(
-        f"the latency in cycle {cycle + 1} is {value!r}, not a number of milliseconds from 0",
+        f"the latency in cycle {cycle + 1} is {value!r}, not a number of milliseconds from 0 to a day",
         where=_place(path, name),
         fix="Leave the cycle out of all layers, or record again",
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError
 from edgewatt.formats.atomic import replacing
-from edgewatt.formats.csv_file import read_csv
+from edgewatt.formats.csv_file import check_ended, read_csv
 from edgewatt.formats.recording import LayerCycles
 
 FILE_NAME = "power_runtime_mapping_layerwise.csv"
@@ -95,14 +95,17 @@ def read_layer_metrics(path: Path) -> list[LayerMetrics]:
     """Read the file of an older preprocessed folder, layer by layer in execution order.
 
     Raises:
-        FormatError: The file is missing, broken, or lacks a column.
+        FormatError: The file is missing, broken, cut short or without rows, lacks a column, or a runtime or power is
+            not finite.
     """
     table = read_csv(path, _SCHEMA)
+    check_ended(path)
     missing = [name for name in _SCHEMA if name != EXCLUDING_IDLE and name not in table.columns]
     if missing:
         raise FormatError(f"the columns {', '.join(missing)} are missing", where=path, fix="Map it again")
     if table.select("cycle", "layer_name", "layer_run_time").null_count().sum_horizontal()[0]:
         raise FormatError("a row has no cycle, layer or runtime", where=path, fix="Map it again")
+    _check_values(table, path)
     idle = None
     if EXCLUDING_IDLE in table.columns:
         idle_uw = (table[INCLUDING_IDLE] - table[EXCLUDING_IDLE]).median()
@@ -121,3 +124,19 @@ def read_layer_metrics(path: Path) -> list[LayerMetrics]:
         )
         for (name, number), rows in groups.items()
     ]
+
+
+def _check_values(table: pl.DataFrame, path: Path) -> None:
+    if not table.height:
+        raise FormatError("the file holds no layer", where=path, fix="Map it again")
+    runtime = pl.col("layer_run_time")
+    powers = [name for name in (INCLUDING_IDLE, EXCLUDING_IDLE) if name in table.columns]
+    wrong = table.select(
+        (~(runtime.is_finite() & (runtime >= 0))).alias("layer_run_time"),
+        # Some writers leave NaN instead of an empty field where a layer has no power.
+        *(pl.col(name).is_infinite().fill_null(False) for name in powers),
+    )
+    for name in wrong.columns:
+        if wrong[name].any():
+            row = wrong[name].arg_max() or 0
+            raise FormatError(f"{name} is {table[name][row]}", where=f"{path}, line {row + 2}", fix="Map it again")

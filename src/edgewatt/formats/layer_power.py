@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from edgewatt.errors import FormatError
-from edgewatt.formats.csv_file import read_csv, write_csv
+from edgewatt.formats.csv_file import check_ended, read_csv, write_csv
 
 FILE_NAME = "layer_power.csv"
 
@@ -48,6 +49,7 @@ class LayerPower:
 _SCHEMA: dict[str, type[pl.DataType]] = {
     field.name: pl.Float64 for field in fields(LayerPower) if field.name not in ("layer_name", "layer_type")
 } | {"layer_name": pl.String, "layer_type": pl.String, "samples": pl.Int64, "identifiable": pl.Boolean}
+_NUMBERS = ("power_w", "power_above_idle_w", "power_low_w", "power_high_w", "energy_mj")
 COLUMNS = tuple(field.name for field in fields(LayerPower))
 
 
@@ -65,19 +67,24 @@ def read_layer_power(path: Path) -> list[LayerPower]:
     """Read the file.
 
     Raises:
-        FormatError: The file is missing, broken, lacks a column, or a runtime or power is not finite.
+        FormatError: The file is missing, broken, cut short or without layers, lacks a column, or a number is not
+            finite.
     """
     table = read_csv(path, _SCHEMA)
+    check_ended(path)
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise FormatError(f"the columns {', '.join(missing)} are missing", where=path, fix="Map it again")
+    if not table.height:
+        raise FormatError("the file holds no layer", where=path, fix="Map it again")
     rows: list[dict[str, Any]] = table.select(COLUMNS).to_dicts()
     for number, row in enumerate(rows, start=2):
-        runtime, power = row["runtime_ms"], row["power_w"]
+        runtime = row["runtime_ms"]
         if row["layer_name"] is None or runtime is None or not 0 <= runtime < float("inf"):
             raise FormatError("the layer has no name or no runtime", where=f"{path}, line {number}", fix="Map it again")
-        if power is not None and not abs(power) < float("inf"):
-            raise FormatError(f"power_w is {power}", where=f"{path}, line {number}", fix="Map it again")
+        wrong = next((name for name in _NUMBERS if row[name] is not None and not isfinite(row[name])), None)
+        if wrong is not None:
+            raise FormatError(f"{wrong} is {row[wrong]}", where=f"{path}, line {number}", fix="Map it again")
         row["layer_type"] = row["layer_type"] or ""
         row["samples"] = row["samples"] or 0
     return [LayerPower(**row) for row in rows]

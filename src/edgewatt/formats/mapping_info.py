@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from edgewatt.errors import FormatError
 from edgewatt.formats.checked import FileModel, read_checked, write_checked
@@ -39,7 +39,7 @@ class MappingInfo(FileModel):
     model: str
     method: str
     settings: dict[str, Any] = Field(default_factory=dict)
-    idle_power_w: float | None = None
+    idle_power_w: FiniteFloat | None = None
     cycles: int
     layers: int
     readings: dict[str, int] = Field(default_factory=dict)

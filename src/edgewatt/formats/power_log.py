@@ -25,9 +25,11 @@ from edgewatt.formats.timestamps import (
 )
 
 _LAYOUT = f"A line is timestamp,mV,mA as in {EXAMPLE},5000.0,1096.0"
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$")
 #: No board is fed with less than this; smaller numbers are volts.
 _LEAST_SUPPLY_MV = 100.0
+#: No board is fed with more than a kilovolt, or draws more than a kiloampere; greater numbers are of another unit.
+_MOST_MV, _MOST_MA = 1e6, 1e6
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def read_power_log(path: Path) -> PowerLog:
     times = parse_timestamps(fields["timestamp"])
     voltage = fields["voltage"].str.strip_chars().cast(pl.Float64, strict=False)
     current = fields["current"].str.strip_chars().cast(pl.Float64, strict=False)
-    if times.null_count() or not _all_finite(voltage) or not _all_finite(current):
+    if times.null_count() or not _within(voltage, _MOST_MV) or not _within(current, _MOST_MA):
         _raise_for_first_bad_line(path)
     return _in_order(path, times.to_numpy(), voltage.to_numpy(), current.to_numpy())
 
@@ -81,20 +83,22 @@ def write_power_log(path: Path, log: PowerLog) -> None:
     table = pl.DataFrame(
         {"timestamp": format_timestamps(log.times_us), "voltage": log.voltage_mv, "current": log.current_ma}
     )
-    with replacing(path) as beside:
-        table.write_csv(beside, include_header=False)
+    with replacing(path) as beside, beside.open("wb") as file:
+        table.write_csv(file, include_header=False)
 
 
 def _read_fields(path: Path) -> pl.DataFrame:
     """Read the three fields of each line as text, without a cut last line and empty lines."""
     try:
         cut = _cut_last_line(path)
-        fields = pl.read_csv(
-            path,
-            has_header=False,
-            schema={"timestamp": pl.String, "voltage": pl.String, "current": pl.String},
-            quote_char=None,
-        )
+        # An open file, not its path: polars takes brackets and asterisks in a path for a pattern.
+        with path.open("rb") as file:
+            fields = pl.read_csv(
+                file,
+                has_header=False,
+                schema={"timestamp": pl.String, "voltage": pl.String, "current": pl.String},
+                quote_char=None,
+            )
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
     except pl.exceptions.NoDataError as error:
@@ -133,8 +137,8 @@ def _decimals(number: str) -> int:
     return len(number.partition(".")[2])
 
 
-def _all_finite(values: pl.Series) -> bool:
-    return values.null_count() == 0 and bool(values.is_finite().all())
+def _within(values: pl.Series, most: float) -> bool:
+    return values.null_count() == 0 and bool((values.is_finite() & (values.abs() <= most)).all())
 
 
 def _in_order(
@@ -161,7 +165,7 @@ def _in_order(
 
 def _raise_for_first_bad_line(path: Path) -> NoReturn:
     """Find the first line that is not a reading; only called once it is known that there is one."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
         for number, line in enumerate(file, start=1):
             problem = _problem(line.rstrip("\r\n"))
             if problem:
@@ -178,7 +182,9 @@ def _problem(line: str) -> str | None:
     times = parse_timestamps(pl.Series([fields[0]]))
     if not re.match(TIMESTAMP_PATTERN, fields[0].strip()) or times.null_count():
         return f"not a timestamp: {fields[0]!r}"
-    for name, text in (("voltage", fields[1]), ("current", fields[2])):
+    for name, text, unit, most in (("voltage", fields[1], "mV", _MOST_MV), ("current", fields[2], "mA", _MOST_MA)):
         if not _NUMBER.match(text.strip()) or not np.isfinite(float(text)):
             return f"the {name} is not a number: {text!r}"
+        if abs(float(text)) > most:
+            return f"a {name} of {text.strip()} {unit} is none of a board; is it another unit?"
     return None

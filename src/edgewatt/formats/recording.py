@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 from edgewatt.errors import EdgewattError, FormatError, printable, warn
 from edgewatt.formats.benchmark import BenchmarkResult, read_benchmark_result
 from edgewatt.formats.engine_info import EngineInfo, read_engine_info
+from edgewatt.formats.folders import network_folders
 from edgewatt.formats.layer_latency import LayerLatencies, read_layer_latencies
 from edgewatt.formats.power_log import PowerLog, read_power_log
 from edgewatt.formats.run_info import FILE_NAME as RUN_FILE
 from edgewatt.formats.run_info import RunInfo, read_run_info
 from edgewatt.formats.timestamps import backward_jumps
+from edgewatt.networks.layer import unique_names
+
+#: A network takes longer than its layers do together, but by less than this factor, whatever the host does between.
+_FAR = 100.0
 
 
 @dataclass(frozen=True)
@@ -114,9 +119,7 @@ def find_recordings(raw_dir: Path, models: Sequence[str] = ()) -> list[Recording
     Raises:
         EdgewattError: The folder is missing or holds no run, or a named run is not there.
     """
-    if not raw_dir.is_dir():
-        raise EdgewattError("there is no such folder", where=raw_dir, fix="Name the folder that `record` wrote")
-    found = [RecordingPaths(folder) for folder in sorted(raw_dir.iterdir()) if folder.is_dir()]
+    found = [RecordingPaths(folder) for folder in network_folders(raw_dir, "record")]
     found = [paths for paths in found if paths.power_log.exists() or paths.layer_latency.parent.is_dir()]
     if not found:
         raise EdgewattError(
@@ -152,12 +155,14 @@ def read_recording(paths: RecordingPaths) -> Recording:
     layers = match_layers(latencies, engine, paths.layer_latency)
     log = read_power_log(paths.power_log)
     _check_overlap(log, layers, paths)
+    benchmark = read_benchmark_result(paths.benchmark) if paths.benchmark.exists() else None
+    _check_benchmark(benchmark, layers, paths)
     return Recording(
         paths=paths,
         power_log=log,
         layers=layers,
         engine=engine,
-        benchmark=read_benchmark_result(paths.benchmark) if paths.benchmark.exists() else None,
+        benchmark=benchmark,
         run_info=read_run_info(paths.run_info) if paths.run_info.exists() else None,
     )
 
@@ -205,7 +210,8 @@ def match_layers(latencies: LayerLatencies, engine: EngineInfo, path: Path) -> L
     rows = _same_cycles(rows, path)
     _say_backward_jumps(rows, path)
     return LayerCycles(
-        names=tuple(row[0] for row in rows),
+        # A recorded layer that the engine does not know may be called as a repeated one was renamed.
+        names=tuple(unique_names([row[0] for row in rows])),
         types=tuple(row[1] for row in rows),
         latency_ms=np.array([row[2] for row in rows]),
         end_us=np.array([row[3] for row in rows]),
@@ -254,4 +260,16 @@ def _check_overlap(log: PowerLog, layers: LayerCycles, paths: RecordingPaths) ->
             "no reading was taken while the network ran: the power log and the layer latencies do not overlap",
             where=paths.power_log,
             fix="They must come from one run and one clock",
+        )
+
+
+def _check_benchmark(benchmark: BenchmarkResult | None, layers: LayerCycles, paths: RecordingPaths) -> None:
+    """Say when the network's own latency is far from its layers': one of the two is then of another unit."""
+    layers_s = float(layers.latency_ms.sum(axis=0).mean()) / 1e3
+    if benchmark is not None and not layers_s / _FAR <= benchmark.avg_latency <= max(layers_s, 1e-3) * _FAR:
+        warn(
+            f"avg_latency is {benchmark.avg_latency:g} s where the layers take {layers_s:g} s together; is one of them "
+            "of another unit?",
+            where=paths.benchmark,
+            fix="avg_latency is in seconds, the latencies of layers are in milliseconds",
         )

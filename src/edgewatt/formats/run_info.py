@@ -70,6 +70,11 @@ def read_run_info(path: Path) -> RunInfo:
             where=path,
             fix="Use the edgewatt that recorded it, or a later one",
         )
+    start, end = info.cycle_start_us, info.cycle_end_us
+    if start is not None and end is not None and len(start) != len(end):
+        raise FormatError(
+            f"{len(start)} cycles have a start and {len(end)} an end", where=path, fix="Leave both out, or record again"
+        )
     return info
 
 

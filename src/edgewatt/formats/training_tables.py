@@ -52,6 +52,7 @@ EXTRA_MEASURED = ("idle_power_w", "samples", "method")
 
 _TEXT = frozenset({"layer_name", "precision", "operation", "method"})
 _WHOLE = frozenset({"samples", "macs", "weight_bytes", "input_bytes", "output_bytes"})
+_FROM_ONE = frozenset({"groups", "dilation_0", "dilation_1"})
 _MEASURED_NUMBERS = frozenset({"power", "runtime", "idle_power_w"})
 
 
@@ -113,6 +114,10 @@ def _check_values(table: pl.DataFrame, kind: LayerKind, path: Path) -> None:
     ]
     rules.append(((pl.col("runtime") < 0) | ~pl.col("runtime").is_finite()).fill_null(True).alias("runtime"))
     rules.append((~pl.col("power").is_finite()).fill_null(False).alias("power"))
+    for name in (*EXTRA_FEATURES[kind], *EXTRA_MEASURED):
+        if name in table.columns and name not in _TEXT:
+            below = pl.col(name) < (1 if name in _FROM_ONE else 0)
+            rules.append((below | ~pl.col(name).is_finite()).fill_null(False).alias(name))
     wrong = table.select(rules)
     for name in wrong.columns:
         row = wrong[name].arg_max() if wrong[name].any() else None

@@ -8,7 +8,7 @@ timeline, the clock and the response; the powers that explain all values at once
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,12 @@ from edgewatt.formats.recording import Recording
 from edgewatt.mapping.advice import advise
 from edgewatt.mapping.closure import EnergyClosure
 from edgewatt.mapping.design_matrix import Occupancy
+from edgewatt.mapping.fast_clock import best_shift, candidate_periods, track_clock
 from edgewatt.mapping.fit_response import Fit, ResponseFit
 from edgewatt.mapping.fresh_values import FreshValues, fresh_values, values_by_reading
-from edgewatt.mapping.groups import Grouped, group_layers, least_deviation
+from edgewatt.mapping.groups import Grouped, group_layers, told_deviation
 from edgewatt.mapping.intervals import half_width, joint_covariance
-from edgewatt.mapping.known_sensor import known_sensor
+from edgewatt.mapping.known_sensor import KnownSensor, known_sensor
 from edgewatt.mapping.sensor_clock import SensorClock, find_sensor_clock
 from edgewatt.mapping.solve import Prior, solve
 from edgewatt.mapping.timeline import LayerTimeline, lay_out
@@ -33,6 +34,8 @@ from edgewatt.mapping.timeline import LayerTimeline, lay_out
 #: Fresh values without which nothing can be said.
 _LEAST_VALUES = 12
 _MOST_CLOSURE = 0.02
+#: How often the ticks of a fast clock and the response are fitted in turn.
+_SHIFTS = 2
 
 
 @dataclass(frozen=True)
@@ -72,25 +75,60 @@ def deconvolve(
     timeline = lay_out(recording.layers, recording.run_info, origin_us)
     occupancy = Occupancy(timeline)
     say("sensor clock")
-    clock = find_sensor_clock((log.times_us - origin_us) / 1e6, log.current_ma, known.period_s)
-    fresh = values_by_reading(log, origin_us) if clock is None else fresh_values(log, clock, origin_us)
-    mean_w = _mean_power_w(fresh, occupancy)
-    prior = _first_prior(occupancy, mean_w, idle_power_w)
-    fit, prior = ResponseFit(occupancy, fresh, known, prior, _step_w(log), say).run()
+    readings = values_by_reading(log, origin_us)
+    prior = _first_prior(occupancy, _mean_power_w(readings, occupancy), idle_power_w)
+    clock = find_sensor_clock(readings.tick_s, log.current_ma, known.period_s)
+    if clock is None:
+        clock, fresh, fit, prior = _fit_fast(log, readings, occupancy, known, prior, say)
+    else:
+        fresh = fresh_values(log, clock, origin_us)
+        fit, prior = ResponseFit(occupancy, fresh, known, prior, _step_w(log), say).run()
     say("intervals")
     covariance = joint_covariance(fit, prior)
     power_w = _bounded_powers(fit, prior, covariance, idle_power_w)
-    told_w = _told_w(power_w, occupancy, prior, idle_power_w)
-    layer_count = occupancy.layers
-    grouped = group_layers(
-        power_w[:layer_count], covariance[:layer_count, :layer_count], occupancy.time_s[:layer_count], told_w
-    )
+    told_w = _told_w(power_w, occupancy, idle_power_w)
+    count, time_s = occupancy.layers, occupancy.time_s[: occupancy.layers]
+    spread_w = float(prior.deviation_w[:count][time_s > 0].mean())
+    grouped = group_layers(power_w[:count], covariance[:count, :count], time_s, told_w, spread_w)
     closure = _closure(log, occupancy, fit, grouped, power_w, origin_us)
     layers = _layer_powers(recording, timeline, occupancy, fit, grouped, idle_power_w)
     advice = advise(fit, fresh, occupancy, grouped, told_w, len(timeline.start_s))
     warnings = _warnings(timeline, clock, closure, advice)
     diagnostics = _diagnostics(timeline, clock, occupancy, fit, grouped, power_w, covariance, advice, layers)
     return DeconvolvedRun(layers, diagnostics, closure, warnings)
+
+
+def _fit_fast(
+    log: PowerLog,
+    readings: FreshValues,
+    occupancy: Occupancy,
+    known: KnownSensor,
+    prior: Prior,
+    say: Callable[[str], None],
+) -> tuple[SensorClock | None, FreshValues, Fit, Prior]:
+    """Fit a recording whose sensor refreshes faster than it is polled.
+
+    Its clock is searched in the values; where none is found, the ages of the readings remain open.
+    """
+    step_w = _step_w(log)
+    first = ResponseFit(occupancy, readings, known, prior, step_w, say)
+    age_s = 0.0
+    for period_s in candidate_periods(known.period_s, readings.period_s):
+        say(f"a clock of about {period_s * 1e3:.3g} ms")
+        response, power_w = first.rough(period_s)
+        clock = track_clock(occupancy, readings, response, power_w, period_s)
+        if clock is None:
+            continue
+        begun = replace(response, delay_s=response.delay_s - 0.5 * period_s, blur_s=0.0)
+        for _ in range(_SHIFTS):
+            shift_s = best_shift(occupancy, clock, readings, begun, power_w)
+            clock = replace(clock, tick_s=clock.tick_s + shift_s)
+            fresh = fresh_values(log, clock, int(log.times_us[0]))
+            search = ResponseFit(occupancy, fresh, known, prior, step_w, say)
+            fit, learned = search.run_from(replace(begun, delay_s=begun.delay_s + shift_s))
+            begun, power_w = fit.response, fit.solution.power_w
+        return clock, fresh, fit, learned
+    return (None, readings, *first.run(age_s))
 
 
 def _mean_power_w(fresh: FreshValues, occupancy: Occupancy) -> float:
@@ -126,12 +164,11 @@ def _bounded_powers(
     return solve(fit.shares, fit.drift, fit.value_w, fit.weight, prior, least_w).power_w
 
 
-def _told_w(power_w: NDArray[np.float64], occupancy: Occupancy, prior: Prior, idle_power_w: float) -> float:
+def _told_w(power_w: NDArray[np.float64], occupancy: Occupancy, idle_power_w: float) -> float:
     """Standard deviation up to which a layer's power counts as told."""
     layers = occupancy.layers
     time_s = occupancy.time_s[:layers]
-    mean_above_w = max(float(time_s @ power_w[:layers] / time_s.sum()) - idle_power_w, 1e-6)
-    return least_deviation(float(prior.deviation_w[:layers][time_s > 0].mean()), mean_above_w)
+    return told_deviation(max(float(time_s @ power_w[:layers] / time_s.sum()) - idle_power_w, 1e-6))
 
 
 def _closure(
@@ -223,10 +260,10 @@ def _diagnostics(
     """What was found, with standard errors."""
     deviation = np.sqrt(np.diag(covariance))
     first = len(fit.solution.power_w) + fit.drift.shape[1]
-    response: dict[str, Any] = {"samples": fit.response.samples, "lag_s": 0.0, "lag_error_s": None}
-    for column, name in enumerate(("delay", "length", "lag")[: fit.jacobian.shape[1]]):
-        response[f"{name}_s"] = getattr(fit.response, f"{name}_s")
-        response[f"{name}_error_s"] = float(deviation[first + column])
+    response: dict[str, Any] = {"samples": fit.response.samples, "lag_s": 0.0}
+    for column, name in enumerate(fit.response_names):
+        response[name] = getattr(fit.response, name)
+        response[f"{name.removesuffix('_s')}_error_s"] = float(deviation[first + column])
     drift = fit.drift @ fit.solution.drift
     return {
         "timeline": {

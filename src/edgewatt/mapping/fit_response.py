@@ -27,10 +27,16 @@ _LENGTHS = (1 / 6, 1 / 4, 1 / 2, 1.0)
 _GRID_STEP_S = 0.1e-3
 _MOST_GRID_STEPS = 120
 _STARTS = 4
-_LAG_STARTS = (0.0, 0.3)
+#: Lags tried first, as shares of the length, and from how many of the starts.
+_LAG_STARTS = (0.05, 0.3)
+_LAGGED = 2
 #: Values used to find a start.
 _FEW = 4000
+#: Values that are enough to find weights with.
+_MANY = 8000
 _ROUNDS = 4
+#: Relative change of the parameters at which a descent ends: some 20 ns.
+_TOLERANCE = 2e-5
 #: A lag is believed from this fall of the weighted sum of squares.
 _LAG_CHI_SQUARE = 10.0
 #: Parameters are fitted in units of 0.1 ms.
@@ -52,7 +58,8 @@ class Fit:
         drift: Their columns of the drift.
         weight: Their weights.
         slope_w_per_s: Their slopes.
-        jacobian: Change of each value by delay, length and, where there is one, lag, shape (values, 2 or 3).
+        response_names: Fields of the response that are uncertain.
+        jacobian: Change of each value by each of them in W/s, shape (values, fields).
     """
 
     response: Response
@@ -64,6 +71,7 @@ class Fit:
     drift: NDArray[np.float64]
     weight: NDArray[np.float64]
     slope_w_per_s: NDArray[np.float64]
+    response_names: tuple[str, ...]
     jacobian: NDArray[np.float64]
 
 
@@ -81,23 +89,54 @@ class ResponseFit:
     ) -> None:
         self._occupancy, self._fresh, self._known, self._prior = occupancy, fresh, known, prior
         self._step_w, self._progress = step_w, progress
+        self._age_s = 0.0
 
-    def run(self) -> tuple[Fit, Prior]:
-        """Fit response, powers and noise together; with the prior that was learned on the way."""
+    def run(self, age_s: float = 0.0) -> tuple[Fit, Prior]:
+        """Fit response, powers and noise together; with the prior that was learned on the way.
+
+        Args:
+            age_s: Width of the unknown ages of the values; 0 where ticks are known.
+        """
+        self._age_s = age_s
         few = self._few()
         starts, samples = self._starts(few)
         rows = self._rows(samples)
-        few = few[np.isin(few, rows)]
-        best: tuple[float, Response] | None = None
+        response, _ = self._best_descent(starts, samples, few[np.isin(few, rows)])
+        return self._refine(response, rows), self._prior
+
+    def run_from(self, response: Response) -> tuple[Fit, Prior]:
+        """The same from a response that is about right."""
+        return self._refine(response, self._rows(response.samples)), self._prior
+
+    def rough(self, age_s: float) -> tuple[Response, NDArray[np.float64]]:
+        """A first response, of a few of the values alone, and the segments' powers by it."""
+        self._age_s = age_s
+        few = self._few()
+        starts, samples = self._starts(few)
+        response, _ = self._best_descent(starts, samples, few, free_length=False)
+        basis = drift_basis(self._fresh.tick_s[few])
         weight = np.full(len(few), self._step_w**-2)
-        for start in starts:
-            for lag in _LAG_STARTS:
-                begun = replace(start, lag_s=lag * start.length_s, samples=samples)
-                found = self._descend(begun, few, weight, None, tolerance=1e-5)
-                if best is None or found[0] < best[0]:
-                    best = found
-        assert best is not None
-        return self._refine(best[1], rows), self._prior
+        solution = solve(self._shares(response, few), basis, self._fresh.power_w[few], weight, self._prior)
+        return response, solution.power_w
+
+    def _best_descent(
+        self, starts: list[Response], samples: int, rows: NDArray[np.intp], *, free_length: bool = True
+    ) -> tuple[Response, float]:
+        weight = np.full(len(rows), self._step_w**-2)
+        begun = [replace(start, samples=samples, blur_s=self._age_s) for start in starts]
+        plain = [
+            self._descend(start, rows, weight, None, 1e-3, with_lag=False, free_length=free_length) for start in begun
+        ]
+        plain.sort(key=lambda pair: pair[0])
+        lagged = [
+            self._descend(
+                replace(start, lag_s=lag * start.length_s), rows, weight, None, 1e-3, free_length=free_length
+            )
+            for _, start in plain[:_LAGGED]
+            for lag in _LAG_STARTS
+        ]
+        cost, response = min(plain + lagged, key=lambda pair: pair[0])
+        return response, cost
 
     def _few(self) -> NDArray[np.intp]:
         """Rows to start with: a run of neighbours from the middle, so that an average over several can be seen."""
@@ -129,13 +168,14 @@ class ResponseFit:
         before = np.where(self._fresh.seen[np.maximum(rows - 1, 0)], before, value.mean())
         extra = np.column_stack((basis, before - value.mean())) if self._known.samples is None else basis
         filtered = self._known.samples or 1
-        lengths = _LENGTHS if self._known.length_s is None else (self._known.length_s / period,)
+        unit = self._age_s or period
+        lengths = _LENGTHS if self._known.length_s is None else (self._known.length_s / unit,)
         steps = int(np.clip(period / _GRID_STEP_S, 12, _MOST_GRID_STEPS))
         weight = np.full(len(rows), self._step_w**-2)
         costs: list[tuple[float, Response, float]] = []
         for length in lengths:
             for delay in np.linspace(-0.1 * period, period, steps):
-                response = Response(float(delay), length * period, samples=filtered)
+                response = Response(float(delay), length * unit, blur_s=self._age_s, samples=filtered)
                 solution = solve(self._shares(response, rows), extra, value, weight, self._prior)
                 costs.append((float(np.sum(solution.residual_w**2)), response, float(solution.drift[-1])))
         costs.sort(key=lambda cost: cost[0])
@@ -164,8 +204,9 @@ class ResponseFit:
         tolerance: float,
         *,
         with_lag: bool = True,
+        free_length: bool = True,
     ) -> tuple[float, Response]:
-        """Minimise the weighted residual over delay, length and lag."""
+        """Minimise the weighted residual over delay, length (within the clock's error if not free) and lag."""
         value, period = self._fresh.power_w[rows], self._fresh.period_s
         drift = drift_columns(drift_basis(self._fresh.tick_s[rows]), level_w)
         root = np.sqrt(weight)
@@ -177,10 +218,12 @@ class ResponseFit:
         point = np.array([start.delay_s, start.length_s] + [start.lag_s] * with_lag) / _UNIT_S
         low = np.array([-0.5 * period, 0.02 * period] + [0.0] * with_lag) / _UNIT_S
         high = np.array([1.5 * period, 1.5 * period] + [2 * period] * with_lag) / _UNIT_S
+        if not free_length:
+            low[1], high[1] = np.array([0.9, 1.1]) * start.length_s / _UNIT_S
         margin = 1e-6 * (high - low)
         point = np.clip(point, low + margin, high - margin)
         found = least_squares(
-            residual, point, bounds=(low, high), diff_step=1e-3, xtol=tolerance, ftol=tolerance * 1e-3, max_nfev=40
+            residual, point, bounds=(low, high), diff_step=1e-3, xtol=tolerance, ftol=tolerance * 1e-2, max_nfev=40
         )
         return 2 * float(found.cost), self._response(found.x, start)
 
@@ -198,12 +241,16 @@ class ResponseFit:
         weight = np.full(len(rows), 1.0 / max(self._step_w**2, 1e-6))
         level: NDArray[np.float64] | None = None
         with_lag = True
+        plain_rows = response.samples == 1
         for number in range(_ROUNDS):
             if self._progress is not None:
                 self._progress(f"response, round {number + 1} of {_ROUNDS}")
-            cost, response = self._descend(response, rows, weight, level, 1e-6, with_lag=with_lag)
-            if with_lag and number >= 1:
-                plain, without = self._descend(response, rows, weight, level, 1e-6, with_lag=False)
+            # Early rounds find weights, for which a part of many values is enough.
+            part = slice(None, None, 1 if number >= 2 else max(1, len(rows) // _MANY)) if plain_rows else slice(None)
+            some, weights, levels = rows[part], weight[part], None if level is None else level[part]
+            cost, response = self._descend(response, some, weights, levels, _TOLERANCE, with_lag=with_lag)
+            if with_lag and number == 1:
+                plain, without = self._descend(response, some, weights, levels, _TOLERANCE, with_lag=False)
                 if plain - cost < _LAG_CHI_SQUARE:
                     response, with_lag = without, False
             shares = self._shares(response, rows)
@@ -217,12 +264,13 @@ class ResponseFit:
             self._prior = learned_prior(
                 solution.power_w, known, self._occupancy.time_s[: self._occupancy.layers], self._prior
             )
-            response = replace(response, blur_s=float(np.sqrt(12)) * noise.timing_s)
+            response = replace(response, blur_s=max(float(np.sqrt(12)) * noise.timing_s, self._age_s))
         shares = self._shares(response, rows)
         drift = drift_columns(basis, level)
         solution = solve(shares, drift, value, weight, self._prior)
-        jacobian = self._jacobian(response, rows, solution.power_w, with_lag=with_lag)
-        return Fit(response, solution, noise, rows, value, shares, drift, weight, slope, jacobian)
+        names = ["delay_s", "length_s"] + ["lag_s"] * with_lag + ["blur_s"] * (response.blur_s > 0)
+        jacobian = self._jacobian(response, rows, solution.power_w, names)
+        return Fit(response, solution, noise, rows, value, shares, drift, weight, slope, tuple(names), jacobian)
 
     def _slope(
         self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64]
@@ -232,12 +280,12 @@ class ResponseFit:
         return self._occupancy.slope_w_per_s(ticks, response, power_w)[rows - first]
 
     def _jacobian(
-        self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64], *, with_lag: bool
+        self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64], names: list[str]
     ) -> NDArray[np.float64]:
         columns = []
-        for name in ("delay_s", "length_s", "lag_s")[: 3 if with_lag else 2]:
+        for name in names:
             at = getattr(response, name)
-            step = 1e-7 if name != "lag_s" else min(1e-6, 0.5 * at)
+            step = 1e-7 if name in ("delay_s", "length_s") else min(1e-6, 0.5 * at)
             more, less = (self._shares(replace(response, **{name: at + sign * step}), rows) for sign in (1, -1))
             columns.append((more - less) @ power_w / (2 * step))
         return np.column_stack(columns)

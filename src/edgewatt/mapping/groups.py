@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: A layer is told if the recording leaves less than this share of the spread between layers open ...
+#: A layer's power is told if its 90 % interval is no wider, either way, than this share of the layers' mean power above
+#: idle: about what neighbouring layers of a network differ by.
+_OF_MEAN = 0.06
+#: A layer of which the recording leaves more than this share of the spread between layers open is hidden: it shares
+#: its power. Between told and hidden it keeps its own.
 _OF_SPREAD = 0.5
-#: ... or if its 90 % interval is no wider, either way, than this share of the layers' mean power above idle.
-_OF_MEAN = 0.15
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,9 @@ class Grouped:
     groups: list[list[int]]
 
 
-def least_deviation(spread_w: float, mean_above_idle_w: float) -> float:
+def told_deviation(mean_above_idle_w: float) -> float:
     """Standard deviation up to which a power counts as told, in W."""
-    return max(_OF_SPREAD * spread_w, _OF_MEAN * mean_above_idle_w / 1.645)
+    return _OF_MEAN * mean_above_idle_w / 1.645
 
 
 def group_layers(
@@ -40,8 +42,9 @@ def group_layers(
     covariance: NDArray[np.float64],
     time_s: NDArray[np.float64],
     most_deviation_w: float,
+    spread_w: float,
 ) -> Grouped:
-    """Let neighbours that cannot be told apart share their mean power.
+    """Let neighbours of which the recording says next to nothing share their mean power.
 
     A run of such layers is cut into groups, each as long as it takes for its own mean to be told. The mean is by time,
     so that energy stays. The interval of a layer that shares says how far its own power may be from the group's.
@@ -51,13 +54,15 @@ def group_layers(
         covariance: Their covariance.
         time_s: Time of each layer; layers that take none belong to no group.
         most_deviation_w: Standard deviation up to which a power counts as told.
+        spread_w: Standard deviation of the powers of different layers.
     """
     deviation = np.sqrt(np.diag(covariance))
     executed = time_s > 0
     told = executed & (deviation <= most_deviation_w)
     power, spread = power_w.copy(), deviation.copy()
     groups: list[list[int]] = []
-    for run in _runs(np.flatnonzero(executed), told):
+    hidden_from = max(most_deviation_w, _OF_SPREAD * spread_w)
+    for run in _runs(np.flatnonzero(executed), deviation <= hidden_from):
         groups += _cut(run, covariance, time_s, most_deviation_w)
     for group in groups:
         share = time_s[group] / time_s[group].sum()
@@ -67,12 +72,12 @@ def group_layers(
     return Grouped(power, spread, told, groups)
 
 
-def _runs(layers: NDArray[np.intp], told: NDArray[np.bool_]) -> list[list[int]]:
-    """Runs of neighbours that are not told; a layer that takes no time does not part its neighbours."""
+def _runs(layers: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[list[int]]:
+    """Runs of neighbours that are hidden; a layer that takes no time does not part its neighbours."""
     runs: list[list[int]] = []
     open_run = False
     for layer in layers.tolist():
-        if told[layer]:
+        if clear[layer]:
             open_run = False
         elif open_run:
             runs[-1].append(layer)

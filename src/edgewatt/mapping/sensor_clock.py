@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit
+
+from edgewatt.mapping.clock_curve import curve_basis, extended, piece_counts
 
 #: Ticks are searched with periods from this many polling intervals: faster ones cannot be bracketed.
 _LEAST_PERIOD_POLLS = 1.1
@@ -144,20 +144,20 @@ def _fit_clock(brackets: _Brackets, period_s: float, times_s: NDArray[np.float64
     x = (number - number[0]) / scale
     width = float(np.median(brackets.new_s - brackets.old_s))
     start_s, end_s = brackets.old_s, brackets.new_s
-    best: tuple[float, NDArray[np.float64], NDArray[np.float64], float, float] | None = None
+    best: tuple[float, int, NDArray[np.float64], float, float] | None = None
     span_s = float(brackets.middle_s[-1] - brackets.middle_s[0])
-    for pieces in _piece_counts(len(x), span_s):
-        basis = _basis(x, pieces)
+    for pieces in piece_counts(len(x), span_s):
+        basis = curve_basis(x, pieces)
         coefficients, softness, loglik, error = _maximise(basis, start_s, end_s, width)
         criterion = loglik - 0.5 * basis.shape[1] * np.log(len(x))
         if best is None or criterion > best[0]:
-            best = (criterion, np.array([pieces]), coefficients, softness, error)
+            best = (criterion, pieces, coefficients, softness, error)
     assert best is not None
-    criterion, (pieces,), coefficients, softness, error = best
+    criterion, pieces, coefficients, softness, error = best
     first = int(np.floor((times_s[0] - brackets.middle_s[0]) / period_s)) - 1
     last = int(np.ceil((times_s[-1] - brackets.middle_s[0]) / period_s)) + 1
     ticks = np.arange(first, last + 1) / scale
-    tick_s = _extrapolated(ticks, int(pieces), coefficients)
+    tick_s = extended(ticks, pieces, coefficients)
     inside = (tick_s > times_s[0]) & (tick_s <= times_s[-1])
     tick_s = tick_s[inside]
     criterion += _occupancy(len(tick_s), len(x))
@@ -177,17 +177,6 @@ def _occupancy(ticks: int, changes: int) -> float:
     """Log-likelihood of how many ticks brought a change: a clock of twice the rate leaves half of them without."""
     share = min(max(changes / ticks, 1e-6), 1 - 1e-6)
     return ticks * float(share * np.log(share) + (1 - share) * np.log1p(-share))
-
-
-def _piece_counts(brackets: int, span_s: float) -> list[int]:
-    """Numbers of spline pieces worth trying: none (a straight line), up to one in 5 s and 50 brackets."""
-    most = int(min(brackets // 50, span_s / 5.0, 64))
-    counts = [0]
-    pieces = 1
-    while pieces <= most:
-        counts.append(pieces)
-        pieces *= 2
-    return counts
 
 
 def _track_phase(middle_s: NDArray[np.float64], period_s: float) -> NDArray[np.float64] | None:
@@ -217,24 +206,6 @@ def _track_phase(middle_s: NDArray[np.float64], period_s: float) -> NDArray[np.f
     else:
         shift = np.full(len(middle_s), unwrapped[0])
     return origin + shift / (2 * np.pi) * period_s
-
-
-def _basis(x: NDArray[np.float64], pieces: int) -> NDArray[np.float64]:
-    """Straight line, or cubic spline of equal pieces, at x in [0, 1]."""
-    if pieces == 0:
-        return np.column_stack((1 - x, x))
-    knots = np.concatenate(([0.0] * 3, np.linspace(0, 1, pieces + 1), [1.0] * 3))
-    return np.asarray(BSpline.design_matrix(np.clip(x, 0, 1), knots, 3).toarray())
-
-
-def _extrapolated(x: NDArray[np.float64], pieces: int, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The fitted curve, going on straight beyond its ends."""
-    inside = _basis(np.clip(x, 0, 1), pieces) @ coefficients
-    h = 1e-4
-    ends = _basis(np.array([0.0, h, 1 - h, 1.0]), pieces) @ coefficients
-    slopes = (ends[1] - ends[0]) / h, (ends[3] - ends[2]) / h
-    curve: NDArray[np.float64] = inside + slopes[0] * np.minimum(x, 0) + slopes[1] * np.maximum(x - 1, 0)
-    return curve
 
 
 def _maximise(

@@ -48,6 +48,13 @@ def network_layers(network: str | Path, *, batch: int | None = None, precision: 
         FormatError: The file is missing or broken.
     """
     path = Path(network)
+    try:
+        return _found_layers(network, path, batch, precision)
+    except OSError as error:
+        raise EdgewattError.of_system(error) from error
+
+
+def _found_layers(network: str | Path, path: Path, batch: int | None, precision: str) -> list[Layer]:
     if path.is_file() or path.suffix.lower() in _FILE_SUFFIXES:
         if not path.is_file():
             raise FormatError("there is no such file", where=path, fix="Check the path")

@@ -17,7 +17,7 @@ from edgewatt.networks.engine_entry import engine_entry
 from edgewatt.networks.engine_matrix import MatrixContext, matrix_layer, product_operations
 from edgewatt.networks.engine_record import EngineRecord
 from edgewatt.networks.engine_window import convolution_layer, pooling_layer, windowless_convolution_layer
-from edgewatt.networks.layer import Layer, LayerKind, unique_names
+from edgewatt.networks.layer import Layer, LayerKind, check_sizes, unique_names
 
 __all__ = ["engine_entry", "layers_from_engine"]
 
@@ -40,7 +40,9 @@ def layers_from_engine(layers: Sequence[Mapping[str, Any] | str], where: str) ->
     context = MatrixContext.of(records)
     names = unique_names([record.name for record in records])
     roles = _roles(records, context)
-    return [_layer(*layer, context) for layer in zip(records, names, roles, strict=True)]
+    found = [_layer(*layer, context) for layer in zip(records, names, roles, strict=True)]
+    check_sizes(found, where)
+    return found
 
 
 def _records(layers: Sequence[Mapping[str, Any] | str], where: str) -> list[EngineRecord]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
+
+from edgewatt.errors import FormatError, printable
 
 
 class LayerKind(str, Enum):
@@ -83,6 +86,23 @@ class Layer:
     def total_bytes(self) -> int:
         """Bytes of weights, activations read and activations written."""
         return self.weight_bytes + self.input_bytes + self.output_bytes
+
+
+def check_sizes(layers: Sequence[Layer], where: str) -> None:
+    """Check that layers are of a size that any board could hold.
+
+    Raises:
+        FormatError: A size is beyond 32 bits, or a layer's work or bytes are beyond 60.
+    """
+    for layer in layers:
+        window = (*(layer.kernel or ()), *layer.stride, *layer.dilation, *layer.padding, layer.groups)
+        size = max((*layer.input_shape, *layer.output_shape, *window), default=0)
+        if size >= 2**31 or max(layer.macs, layer.total_bytes, layer.parameters) >= 2**60:
+            raise FormatError(
+                "its sizes are beyond what any board can hold",
+                where=f"{where}, layer {printable(layer.name)!r}",
+                fix="Check the batch; if that is right, the file is damaged",
+            )
 
 
 def convolution_macs(output_shape: tuple[int, ...], input_channels: int, kernel: tuple[int, ...], groups: int) -> int:

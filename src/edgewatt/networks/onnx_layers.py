@@ -20,6 +20,7 @@ from edgewatt.networks.fusion import PRODUCTS, Group, fuse
 from edgewatt.networks.layer import (
     Layer,
     LayerKind,
+    check_sizes,
     convolution_macs,
     transposed_convolution_macs,
     unique_names,
@@ -83,7 +84,9 @@ def layers_from_onnx(
     converter = _Converter(graph, precision)
     layers = [converter.layer(group) for group in fuse(graph, wide=ELEMENT_BITS[precision] > 16)]
     names = unique_names([layer["name"] for layer in layers])
-    return [Layer(**{**layer, "name": name}) for layer, name in zip(layers, names, strict=True)]
+    found = [Layer(**{**layer, "name": name}) for layer, name in zip(layers, names, strict=True)]
+    check_sizes(found, "the model" if isinstance(source, ModelProto) else str(source))
+    return found
 
 
 class _Converter:

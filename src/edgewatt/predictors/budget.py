@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from math import isnan
 
+from edgewatt.errors import EdgewattError
 from edgewatt.predictors.prediction import NetworkPrediction
 
 
@@ -20,6 +22,16 @@ class Budget:
     max_energy_mj: float | None = None
     max_power_w: float | None = None
     max_runtime_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the limits.
+
+        Raises:
+            EdgewattError: One is not a number, so nothing could be over it.
+        """
+        for name, limit in asdict(self).items():
+            if limit is not None and isnan(limit):
+                raise EdgewattError(f"the limit {name} is not a number", fix="Give one, or leave it out")
 
 
 def exceeded(prediction: NetworkPrediction, budget: Budget) -> list[str]:

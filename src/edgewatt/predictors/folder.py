@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import FiniteFloat
+from pydantic import Field, FiniteFloat
 
 from edgewatt import __version__
 from edgewatt.errors import EdgewattError, FormatError
@@ -71,7 +71,7 @@ class _Manifest(FileModel):
     files: list[str]
     networks: list[str]
     holdout: list[str]
-    idle_power_w: FiniteFloat | None = None
+    idle_power_w: Annotated[FiniteFloat, Field(ge=0)] | None = None
     methods: list[str]
     precisions: list[str]
     left_out: dict[str, str]
@@ -81,7 +81,7 @@ def write_predictors(folder: Path, predictors: Predictors, metrics: Mapping[str,
     """Write a folder of predictors.
 
     Everything is written beside the folder first and then moved into it, the list last, so that a failure leaves
-    the predictors that were there before. Other files in the folder stay.
+    the predictors that were there before, or none. Other files in the folder stay.
 
     Raises:
         EdgewattError: The folder cannot be written.
@@ -116,6 +116,8 @@ def _manifest(predictors: Predictors) -> _Manifest:
 
 def _move_in(beside: Path, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
+    # Without its list a folder holds no predictors: one that is left half-way is not taken for good.
+    (folder / MANIFEST).unlink(missing_ok=True)
     written = sorted(path.name for path in beside.iterdir())
     for name in sorted(written, key=lambda name: name == MANIFEST):
         (beside / name).replace(folder / name)

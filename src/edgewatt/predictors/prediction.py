@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 
 import polars as pl
 
 from edgewatt.dataset.features import feature_frame, table_kind
+from edgewatt.errors import EdgewattError, printable
 from edgewatt.formats.csv_file import write_csv
 from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.predictors.folder import Predictors, load_predictors
@@ -66,7 +68,17 @@ def _predict_kind(kind: LayerKind, layers: Sequence[Layer], predictors: Predicto
 
 
 def _values(stored: StoredPredictor | None, table: pl.DataFrame) -> list[float] | list[None]:
-    return [None] * table.height if stored is None else stored.polynomial.predict(table).tolist()
+    if stored is None:
+        return [None] * table.height
+    values: list[float] = stored.polynomial.predict(table).tolist()
+    wrong = next((index for index, value in enumerate(values) if not isfinite(value)), None)
+    if wrong is not None:
+        raise EdgewattError(
+            f"the {stored.target} of {stored.kind} layers is predicted as {values[wrong]}",
+            where=f"layer {printable(table['layer_name'][wrong])!r}",
+            fix="Train the predictors again",
+        )
+    return values
 
 
 def _outside(stored: StoredPredictor, table: pl.DataFrame, precisions: Sequence[str]) -> list[tuple[str, ...]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.folders import network_folders
 from edgewatt.formats.training_tables import read_table, table_path
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.folder import PREDICTED_KINDS
@@ -64,11 +65,9 @@ def read_training_data(training_dir: Path) -> TrainingData:
     Raises:
         EdgewattError: The folder is missing or holds no table, or a table is broken.
     """
-    if not training_dir.is_dir():
-        raise EdgewattError("there is no such folder", where=training_dir, fix="Name the folder that `dataset` wrote")
     parts: dict[LayerKind, list[pl.DataFrame]] = {kind: [] for kind in PREDICTED_KINDS}
     networks = []
-    for folder in sorted(path for path in training_dir.iterdir() if path.is_dir()):
+    for folder in network_folders(training_dir, "dataset"):
         kinds = [kind for kind in PREDICTED_KINDS if table_path(folder, kind).exists()]
         for kind in kinds:
             table = read_table(table_path(folder, kind), kind)

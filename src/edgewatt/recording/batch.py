@@ -118,7 +118,6 @@ def record_many(
                 replace_existing=True,  # what is there is not complete
                 **options,
             )
-            stopping.by = stopping.by or run.stopped_by
             if run.interrupted:
                 raise CheckFailedError(
                     f"interrupted ({run.interrupted}); its {run.cycles} complete cycles are kept",
@@ -143,9 +142,7 @@ def _names(networks: Sequence[str | Path]) -> dict[str, str | Path]:
     return names
 
 
-def _measure_idle(
-    raw_dir: Path, backend: Backend, sensor: str | None, idle_s: float, force: bool, root: Path
-) -> None:
+def _measure_idle(raw_dir: Path, backend: Backend, sensor: str | None, idle_s: float, force: bool, root: Path) -> None:
     """Measure idle power; on a machine without a sensor, runtimes are recorded alone."""
     asked = sensor if sensor is not None else backend.own_sensor_name
     try:

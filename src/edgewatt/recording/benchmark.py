@@ -23,6 +23,10 @@ _MODULE = "edgewatt.recording.benchmark_main"
 _STOP_S = 20.0
 
 
+class BenchmarkCrash(Exception):  # noqa: N818 - it is no error of its own, but another process's as text
+    """What a backend raised in the benchmark's process, with its traceback, as the cause of an error here."""
+
+
 @dataclass(frozen=True)
 class BenchmarkOutcome:
     """What a benchmark left.
@@ -147,7 +151,9 @@ class Benchmark:
         if event["event"] == "error":
             kind = NoDeviceError if event["exit_status"] == NoDeviceError.exit_status else EdgewattError
             self._error = kind(event["what"], where=event["where"], fix=event["fix"])
+            if "traceback" in event:
+                self._error.__cause__ = BenchmarkCrash(event["traceback"])
         elif event["event"] == "warning":
             warn(event["what"])
-        elif event["event"] == "progress" and self._progress is not None:
+        elif event["event"] in ("progress", "done") and self._progress is not None:
             self._progress(event["cycles"])

@@ -105,8 +105,14 @@ class BenchmarkProcess:
             )
             return error.exit_status
         except Exception as error:  # a backend may raise anything; the parent says it in one sentence
-            traceback.print_exc()
-            self._parent.report("error", what=_in_a_sentence(error), where=None, fix=None, exit_status=2)
+            self._parent.report(
+                "error",
+                what=_in_a_sentence(error),
+                where=None,
+                fix=None,
+                exit_status=2,
+                traceback=traceback.format_exc(),
+            )
             return 2
         return 0
 

@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import sys
+import time
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -33,6 +34,7 @@ _GPU_LOADS = (
 )
 #: Below this a thermal zone says that what it measures is off.
 _OFF_CELSIUS = -100.0
+_LOAD_SAMPLES, _LOAD_EVERY_S = 5, 0.04
 _PACKAGES = ("numpy", "onnx", "onnxruntime", "polars", "scikit-learn")
 
 
@@ -138,6 +140,18 @@ def gpu_load(root: Path = Path("/")) -> float | None:
     paths = [root / path for path in _GPU_LOADS] + sorted(root.glob("sys/class/devfreq/*gpu*/device/load"))
     values = [value for path in paths if (value := read_number(path)) is not None]
     return values[0] / 1000 if values else None
+
+
+def mean_gpu_load(root: Path = Path("/")) -> float | None:
+    """The GPU's load over a fifth of a second: what is told is a moment's."""
+    loads = []
+    for _ in range(_LOAD_SAMPLES):
+        load = gpu_load(root)
+        if load is None:
+            return None
+        loads.append(load)
+        time.sleep(_LOAD_EVERY_S)
+    return sum(loads) / len(loads)
 
 
 def software_versions() -> dict[str, str]:

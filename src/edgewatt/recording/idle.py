@@ -20,6 +20,7 @@ from edgewatt.recording.logger import MOST_PER_S, LoggerCounts, PowerLogger
 from edgewatt.recording.power_source import PowerSource, find_power_source
 from edgewatt.recording.power_summary import PowerSummary, summarise_power
 from edgewatt.recording.signals import StopRequest, stop_requests
+from edgewatt.sensors.discovery import discover
 
 #: A board that is busy now is told of before it is measured for minutes.
 _FIRST_LOOK_S = 1.0
@@ -87,7 +88,9 @@ def measure_idle(
     if doubts and not force:
         raise _busy(doubts)
     if doubts:
-        warn(f"the board was not idle: {'; '.join(doubts)}", fix="Its idle power is too high, and power above it too low")
+        warn(
+            f"the board was not idle: {'; '.join(doubts)}", fix="Its idle power is too high, and power above it too low"
+        )
     path = raw_dir / FILE_NAME
     write_idle_power(path, _idle_power(source, power, counts, doubts, root))
     rails = tuple(rail.label for rail in source.sensor.rails)
@@ -96,8 +99,6 @@ def measure_idle(
 
 
 def _board_input(root: Path) -> PowerSource:
-    from edgewatt.sensors.discovery import discover
-
     found = discover(root)
     return PowerSource(found.total_sensor(), found.total.reason if found.total else "", (), found)
 

@@ -150,10 +150,13 @@ def cut_last_line(path: Path) -> None:
     if not path.exists():
         return
     with path.open("r+b") as file:
-        size = file.seek(0, 2)
-        step = min(size, 4096)
-        file.seek(size - step)
-        tail = file.read()
-        end = tail.rfind(b"\n") + 1
-        if end < len(tail):
-            file.truncate(size - step + end)
+        end = file.seek(0, 2)
+        while end > 0:
+            begin = max(0, end - 4096)
+            file.seek(begin)
+            found = file.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                file.truncate(begin + found + 1)
+                return
+            end = begin
+        file.truncate(0)

@@ -12,78 +12,25 @@ recording removes.
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
 
-import numpy as np
-
-from edgewatt.backends.base import Backend, Cycles, LoadSettings
+from edgewatt.backends.base import Backend, LoadSettings
 from edgewatt.backends.network import find_network
 from edgewatt.backends.registry import choose_backend
-from edgewatt.errors import EdgewattError, warn
-from edgewatt.formats.power_log import read_power_log
-from edgewatt.formats.recording import RecordingPaths
+from edgewatt.errors import EdgewattError
 from edgewatt.networks.element_types import check_compute_type
-from edgewatt.recording.benchmark import Benchmark, BenchmarkOutcome
 from edgewatt.recording.benchmark_main import BenchmarkPlan
-from edgewatt.recording.clock import RecordingClock
-from edgewatt.recording.environment import Environment, read_environment
-from edgewatt.recording.logger import MOST_PER_S, LoggerCounts, PowerLogger
-from edgewatt.recording.power_source import PowerSource, find_power_source
-from edgewatt.recording.power_summary import PowerSummary, summarise_power
-from edgewatt.recording.recorded_files import RunDescription, runtime_summary, write_recorded_files
-from edgewatt.recording.signals import StopRequest, stop_requests
-from edgewatt.recording.stability import RunFacts, verdict
-from edgewatt.recording.staging import Staging, check_name, is_complete, staging
+from edgewatt.recording.logger import MOST_PER_S
+from edgewatt.recording.power_source import find_power_source
+from edgewatt.recording.recorded_run import RecordedRun
+from edgewatt.recording.session import Progress, RecordingSession
+from edgewatt.recording.signals import stop_requests
+from edgewatt.recording.staging import check_name, is_complete, staging
 from edgewatt.sensors.fast import fast_sensor, state_file
 
-#: Called with what is being done ("loading", "running") and the number of cycles that are done.
-Progress: TypeAlias = Callable[[str, int], None]
-#: Power is logged for this long after the last cycle, so that every value that it changed is in the log.
-_TAIL_S = 0.3
-
-
-@dataclass(frozen=True)
-class RecordedRun:
-    """A run that was recorded.
-
-    Attributes:
-        name: Its name.
-        folder: Its folder.
-        backend: The backend's name.
-        cycles: Complete cycles.
-        layers: Number of layers.
-        cycle_s: Mean time of a profiled cycle in s.
-        plain_cycle_s: Mean time of a cycle without the profiler in s; None where none was run.
-        sum_of_layers_s: What the layers add up to in s; None where none is known.
-        power: Power over the cycles; None without a sensor.
-        verdict: What stands against trusting it, in words.
-        interrupted: How it was ended early; None where it was not.
-        stopped_by: Name of the signal that asked for that; None where none did.
-    """
-
-    name: str
-    folder: Path
-    backend: str
-    cycles: int
-    layers: int
-    cycle_s: float
-    plain_cycle_s: float | None
-    sum_of_layers_s: float | None
-    power: PowerSummary | None
-    verdict: tuple[str, ...]
-    interrupted: str | None
-    stopped_by: str | None
-
-    @property
-    def energy_j(self) -> float | None:
-        """Energy of a cycle in J, idle power included; None without a sensor."""
-        return None if self.power is None else self.power.mean_w * self.cycle_s
+__all__ = ["Progress", "RecordedRun", "record"]
 
 
 def record(
@@ -153,8 +100,7 @@ def record(
         if fast and source is not None and source.found is not None:
             stack.enter_context(fast_sensor(source.found, state_file(root)))
         plan = BenchmarkPlan(chosen, found, settings, warmup, cycles, stage.folder)
-        recorder = _Recorder(str(network), plan, stage, source, root, most_per_s, stopping, progress)
-        return recorder.run()
+        return RecordingSession(str(network), plan, stage, source, root, most_per_s, stopping, progress).run()
 
 
 def _check_options(cycles: int, warmup: int, precision: str) -> None:
@@ -163,150 +109,3 @@ def _check_options(cycles: int, warmup: int, precision: str) -> None:
             f"{cycles} cycles after {warmup} for warming up cannot be recorded", fix="Ask for at least one cycle"
         )
     check_compute_type(precision)
-
-
-@dataclass
-class _Recorder:
-    """One recording while it is made."""
-
-    network: str
-    plan: BenchmarkPlan
-    stage: Staging
-    source: PowerSource | None
-    root: Path
-    most_per_s: float | None
-    stopping: StopRequest
-    progress: Progress | None
-
-    def run(self) -> RecordedRun:
-        """Record, and write what was recorded."""
-        self._tell("loading", 0)
-        clock = RecordingClock.now()
-        with Benchmark(self.plan, lambda done: self._tell("running", done)) as benchmark:
-            if not benchmark.wait_until_loaded(lambda: self.stopping.by is not None):
-                raise EdgewattError(f"stopped by {self.stopping.by} before the first cycle; nothing was recorded")
-            before, settings = read_environment(self.root), self._sensor_settings()
-            counts, ended = self._run_and_log(benchmark, clock)
-            outcome = self._complete(benchmark.outcome(), clock)
-            if not len(outcome.cycles):
-                raise benchmark.error or EdgewattError(
-                    f"no cycle was completed: {ended or 'the benchmark ran none'}", fix="Nothing was recorded"
-                )
-        sensor = self._sensor(settings, counts)
-        return self._write(outcome, clock, before, sensor, counts, ended or None)
-
-    def _run_and_log(self, benchmark: Benchmark, clock: RecordingClock) -> tuple[LoggerCounts | None, str]:
-        """Run the network while power is logged; what the logger counted, and how the run was ended early."""
-        if self.source is None:
-            benchmark.go()
-            return None, self._wait(benchmark, None)
-        with PowerLogger(self.source.logs(RecordingPaths(self.stage.recording)), clock, self.most_per_s) as logger:
-            benchmark.go()
-            ended = self._wait(benchmark, logger)
-            time.sleep(_TAIL_S)
-            return logger.stop(), ended
-
-    def _wait(self, benchmark: Benchmark, logger: PowerLogger | None) -> str:
-        """Wait for the benchmark's end; empty where it did what was planned, else what ended it."""
-        while (ended := benchmark.poll()) is None:
-            lost = logger.died() if logger is not None else None
-            reason = (
-                f"stopped by {self.stopping.by}" if self.stopping.by else f"the power logger {lost}" if lost else None
-            )
-            if reason is not None:
-                benchmark.stop()
-                return reason
-        return ended
-
-    def _complete(self, outcome: BenchmarkOutcome, clock: RecordingClock) -> BenchmarkOutcome:
-        """The outcome without cycles that ended after the power log did."""
-        if self.source is None:
-            return outcome
-        times = read_power_log(RecordingPaths(self.stage.recording).power_log).times_us
-        kept = clock.microseconds(outcome.cycles.end_ns) <= times[-1]
-        return outcome if kept.all() else replace(outcome, cycles=_select(outcome.cycles, kept))
-
-    def _sensor_settings(self) -> dict[str, Any] | None:
-        return None if self.source is None else self.source.sensor.settings().as_dict()
-
-    def _sensor(self, before: dict[str, Any] | None, counts: LoggerCounts | None) -> dict[str, Any]:
-        if self.source is None or counts is None:
-            return {}
-        settings = {"settings_before": before, "settings_after": self._sensor_settings()}
-        return {**self.source.as_dict(), **settings, **counts.as_dict()}
-
-    def _write(
-        self,
-        outcome: BenchmarkOutcome,
-        clock: RecordingClock,
-        before: Environment,
-        sensor: dict[str, Any],
-        counts: LoggerCounts | None,
-        interrupted: str | None,
-    ) -> RecordedRun:
-        paths, cycles = RecordingPaths(self.stage.recording), outcome.cycles
-        runtime = runtime_summary(outcome.facts, outcome)
-        cycle_s = runtime["cycle_s"] or 0.0
-        power = None
-        if counts is not None:
-            first, last = clock.microseconds(np.array([cycles.start_ns[0], cycles.end_ns[-1]])).tolist()
-            power = summarise_power(read_power_log(paths.power_log), first, last)
-        after = read_environment(self.root)
-        sentences = verdict(
-            RunFacts(
-                before=before,
-                after=after,
-                cycles=len(cycles),
-                cycle_s=cycle_s,
-                layers=len(outcome.facts.profiled),
-                fresh_values=power.fresh if power else None if counts is None else 0,
-                fresh_every_s=power.fresh_every_s if power else None,
-                failed_readings=sum(counts.failed) if counts else 0,
-                interrupted=interrupted,
-                processors=os.cpu_count() or 1,
-            )
-        )
-        description = RunDescription(
-            name=self.stage.recording.name,
-            network=self.network,
-            backend=self.plan.backend.name,
-            warmup=self.plan.warmup,
-            planned_cycles=self.plan.cycles,
-            random_weights=self.plan.network.random_weights,
-            seed=self.plan.settings.seed,
-            before=before,
-            after=after,
-            sensor=sensor,
-            power={} if power is None else {**power.as_dict(), "energy_per_cycle_j": power.mean_w * cycle_s},
-            verdict=sentences,
-            interrupted=interrupted,
-        )
-        write_recorded_files(paths, description, outcome, clock)
-        folder = self.stage.publish()
-        if interrupted:
-            warn(
-                f"the recording was interrupted ({interrupted}); its {len(cycles)} complete cycles are kept",
-                where=folder,
-            )
-        return RecordedRun(
-            name=folder.name,
-            folder=folder,
-            backend=self.plan.backend.name,
-            cycles=len(cycles),
-            layers=len(outcome.facts.layers),
-            cycle_s=cycle_s,
-            plain_cycle_s=runtime["cycle_without_profiler_s"],
-            sum_of_layers_s=runtime["sum_of_layers_s"],
-            power=power,
-            verdict=tuple(sentences),
-            interrupted=interrupted,
-            stopped_by=self.stopping.by if interrupted else None,
-        )
-
-    def _tell(self, what: str, done: int) -> None:
-        if self.progress is not None:
-            self.progress(what, done)
-
-
-def _select(cycles: Cycles, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> Cycles:
-    return Cycles(cycles.start_ns[kept], cycles.end_ns[kept], cycles.latency_ms[kept], cycles.layer_end_ns[kept])

@@ -30,14 +30,22 @@ class StopRequest:
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
-    """Take signals that would end the process as requests, for the time of a block in the main thread."""
+    """Take signals that would end the process as requests, for the time of a block in the main thread.
+
+    A block inside of another one passes a request on to it when it ends.
+    """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before = {number: signal.signal(number, request.handle) for number in _SIGNALS}
+    # What is ignored stays ignored: under nohup a terminal that closes must not end a recording.
+    taken = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, request.handle) for number in taken}
     try:
         yield request
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+            outer = getattr(handler, "__self__", None)
+            if isinstance(outer, StopRequest):
+                outer.by = outer.by or request.by

@@ -83,7 +83,7 @@ def _throttled(run: RunFacts) -> list[str]:
     zone = max(rises, key=lambda name: rises[name], default=None)
     if zone is not None and rises[zone] > _WARMING_CELSIUS:
         sentences.append(
-            f"{zone} warmed by {rises[zone]:.0f} degrees while it ran: leakage rose with it; let the board warm up first"
+            f"{zone} warmed by {rises[zone]:.0f} degrees while it ran, and leakage with it: let the board warm up first"
         )
     return sentences
 
@@ -115,7 +115,7 @@ def _sensor(run: RunFacts) -> list[str]:
     if run.fresh_values < needed:
         sentences.append(
             f"too few cycles to tell layers apart: {run.fresh_values} fresh power values for {run.layers} layers; "
-            f"record about {needed / max(run.fresh_values, 1):.0f} times as many"
+            f"record about {needed / max(run.fresh_values, 1):.2g} times as many"
         )
     return sentences
 

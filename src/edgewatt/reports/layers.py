@@ -69,8 +69,8 @@ def _layer_json(layer: Layer) -> dict[str, Any]:
         "name": layer.name,
         "kind": layer.kind.value,
         "operation": layer.operation,
-        "input": list(layer.input_shape),
-        "output": list(layer.output_shape),
+        "input": _image_shape(layer, layer.input_shape),
+        "output": _image_shape(layer, layer.output_shape),
         "kernel": None if layer.kernel is None else list(layer.kernel),
         "stride": list(layer.stride),
         "padding": list(layer.padding),
@@ -82,6 +82,12 @@ def _layer_json(layer: Layer) -> dict[str, Any]:
         "parameters": layer.parameters,
         "fused": list(layer.fused),
     }
+
+
+def _image_shape(layer: Layer, shape: Sequence[int]) -> list[int]:
+    """A shape as [n, c, h, w]: a matrix product of two dimensions is one over a single point."""
+    flat = layer.kind is LayerKind.DENSE and len(shape) == 2
+    return [*shape, 1, 1] if flat else list(shape)
 
 
 def _shape(shape: Sequence[int]) -> str:

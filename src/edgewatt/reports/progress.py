@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,6 +16,8 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+
+from edgewatt.errors import printable
 
 
 @contextmanager
@@ -42,7 +45,7 @@ def progress_bar(task: str, total: int | None = None) -> Iterator[Callable[[str]
 
         def step(name: str) -> None:
             nonlocal begun
-            progress.update(identifier, description=f"{task} {name}", advance=1 if begun else 0)
+            progress.update(identifier, description=escape(printable(f"{task} {name}")), advance=1 if begun else 0)
             begun = True
 
         yield step

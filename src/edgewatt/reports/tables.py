@@ -36,7 +36,13 @@ def new_table(title: str, text_columns: Sequence[str], number_columns: Sequence[
     Where the terminal is narrow the first column gives way, and only it: numbers are never cut.
     """
     table = Table(
-        title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, show_edge=False, pad_edge=False
+        # A name in it may look like markup.
+        title=Text(printable(title), style="table.title"),
+        title_justify="left",
+        header_style="bold",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
     )
     for index, name in enumerate(text_columns):
         table.add_column(name, no_wrap=index > 0, max_width=None if index == 0 else 9, overflow="ellipsis")
@@ -47,7 +53,7 @@ def new_table(title: str, text_columns: Sequence[str], number_columns: Sequence[
 
 def kind_cell(kind: LayerKind, operation: str = "") -> str:
     """A kind in few letters; of another kind, what the layer does."""
-    return operation or "other" if kind is LayerKind.OTHER else _SHORT[kind]
+    return printable(operation) or "other" if kind is LayerKind.OTHER else _SHORT[kind]
 
 
 def name_cell(name: str) -> Text:
@@ -92,7 +98,7 @@ def dataset_table(networks: Iterable[NetworkTables]) -> Table:
 def left_out_lines(networks: Iterable[NetworkTables]) -> list[Text]:
     """One line for each layer that is in no table."""
     return [
-        Text(f"left out: {network.model}: {printable(layer.layer_name)}: {layer.reason}")
+        Text(printable(f"left out: {network.model}: {layer.layer_name}: {layer.reason}"))
         for network in networks
         for layer in network.left_out
     ]
@@ -100,7 +106,7 @@ def left_out_lines(networks: Iterable[NetworkTables]) -> list[Text]:
 
 def failure_lines(failed: Mapping[str, EdgewattError]) -> list[Text]:
     """One line for each network that failed."""
-    return [Text(f"failed: {name}: {error}") for name, error in failed.items()]
+    return [Text(printable(f"failed: {name}: {error}")) for name, error in failed.items()]
 
 
 def batch_json(batch: Batch[Any], key: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import edgewatt
 from edgewatt.formats.benchmark import BenchmarkResult, write_benchmark_result
 from edgewatt.formats.csv_file import write_csv
 from edgewatt.formats.engine_info import EngineInfo, write_engine_info
+from edgewatt.formats.folders import replacing_folder
 from edgewatt.formats.layer_latency import write_layer_latencies
 from edgewatt.formats.power_log import write_power_log
 from edgewatt.formats.run_info import FILE_NAME as RUN_FILE_NAME
@@ -35,7 +36,7 @@ def write_recording(
     *,
     precision: str = "",
 ) -> Path:
-    """Write a recording and its truth, each file whole or not at all.
+    """Write a recording and its truth, each whole or not at all.
 
     Args:
         raw_dir: The raw data folder.
@@ -48,13 +49,14 @@ def write_recording(
         The recording's folder; the truth is in `raw_dir/truth/<name>.csv`.
     """
     name, folder = recording.name, raw_dir / recording.name
-    write_power_log(folder / f"{name}_power_log.log", recording.power_log)
-    write_benchmark_result(folder / f"{name}_tensorrt.json", _benchmark(recording, settings, precision))
-    profiling = folder / "trt_profiling"
-    write_layer_latencies(profiling / "trt_layer_latency.json", recording.latencies)
-    entries = tuple(engine_entry(layer) for layer in recording.layers)
-    write_engine_info(profiling / "trt_engine_info.json", EngineInfo(entries, ("input", "output")))
-    write_run_info(folder / RUN_FILE_NAME, _run_info(recording, board, settings, precision))
+    with replacing_folder(folder, keep_others=False) as beside:
+        write_power_log(beside / f"{name}_power_log.log", recording.power_log)
+        write_benchmark_result(beside / f"{name}_tensorrt.json", _benchmark(recording, settings, precision))
+        profiling = beside / "trt_profiling"
+        write_layer_latencies(profiling / "trt_layer_latency.json", recording.latencies)
+        entries = tuple(engine_entry(layer) for layer in recording.layers)
+        write_engine_info(profiling / "trt_engine_info.json", EngineInfo(entries, ("input", "output")))
+        write_run_info(beside / RUN_FILE_NAME, _run_info(recording, board, settings, precision))
     write_csv(raw_dir / TRUTH_FOLDER / f"{name}.csv", recording.truth)
     return folder
 

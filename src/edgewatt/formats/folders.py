@@ -1,0 +1,76 @@
+"""Folders that hold one folder a network: raw_data/, preprocessed_data/ and training_data/."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import ENOTDIR
+from pathlib import Path
+
+from edgewatt.errors import EdgewattError
+
+
+def network_folders(folder: Path, made_by: str) -> list[Path]:
+    """The folders of networks, in alphabetical order; hidden ones are unfinished and left out.
+
+    Args:
+        folder: The folder that holds them.
+        made_by: The command that writes it, for the error.
+
+    Raises:
+        EdgewattError: It is missing or unreadable, or the name of a folder in it is not UTF-8.
+    """
+    if not folder.is_dir():
+        raise EdgewattError("there is no such folder", where=folder, fix=f"Name the folder that `{made_by}` wrote")
+    try:
+        found = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    except OSError as error:
+        raise EdgewattError(f"cannot be read: {error.strerror or error}", where=folder) from error
+    for path in found:
+        try:
+            path.name.encode()
+        except UnicodeEncodeError as error:
+            raise EdgewattError("the folder's name is not UTF-8", where=path, fix="Rename it") from error
+    return found
+
+
+@contextmanager
+def replacing_folder(folder: Path, *, keep_others: bool) -> Iterator[Path]:
+    """Give an empty hidden folder beside `folder` to write to, which takes its place when the block ends well.
+
+    So a reader finds the files of one run or of another, and never some of each.
+
+    Args:
+        folder: The folder to write; missing folders above it are made.
+        keep_others: Whether files that were in the folder and are not written again stay.
+
+    Yields:
+        The folder to write to.
+
+    Raises:
+        EdgewattError: The folder cannot be written.
+    """
+    try:
+        folder = folder.resolve()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # The name may be as long as the file system allows, so it is not part of the hidden one.
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-", suffix=".part") as hidden:
+            beside = Path(hidden) / "new"
+            beside.mkdir()
+            yield beside
+            _take_the_place(beside, folder, Path(hidden) / "old", keep_others)
+    except OSError as error:
+        raise EdgewattError(f"cannot be written: {error.strerror or error}", where=folder) from error
+
+
+def _take_the_place(new: Path, folder: Path, old: Path, keep_others: bool) -> None:
+    if folder.exists():
+        if not folder.is_dir():
+            raise NotADirectoryError(ENOTDIR, "there is a file of that name")
+        folder.replace(old)
+        if keep_others:
+            for path in old.iterdir():
+                if not (new / path.name).exists():
+                    path.replace(new / path.name)
+    new.replace(folder)

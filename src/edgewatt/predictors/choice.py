@@ -1,0 +1,63 @@
+"""What predicts a network: trained predictors, or the prior of a board where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewatt.errors import EdgewattError
+from edgewatt.networks.layer import Layer
+from edgewatt.predictors.board_figures import find_board_figures
+from edgewatt.predictors.network_prediction import NetworkPrediction
+from edgewatt.predictors.prediction import load_predictors, predict
+from edgewatt.predictors.prior import board_names, prior_prediction
+
+#: Where `train` is told to write in the documentation.
+DEFAULT_FOLDER = Path("predictors")
+
+
+@dataclass(frozen=True)
+class ChosenPrediction:
+    """A prediction and what it came from.
+
+    Attributes:
+        prediction: The prediction.
+        prior_of: Name of the board whose prior it is; None where trained predictors made it.
+        predictors: Folder of the predictors; None for a prior.
+    """
+
+    prediction: NetworkPrediction
+    prior_of: str | None
+    predictors: Path | None
+
+
+def chosen_prediction(
+    layers: Sequence[Layer], predictors: Path | None = None, board: str | None = None
+) -> ChosenPrediction:
+    """Predict a network with what the user named.
+
+    A named folder of predictors wins over a board's prior, and a named board's prior over predictors that merely lie
+    in the default folder.
+
+    Args:
+        layers: The network's layers, in execution order.
+        predictors: Folder that `train` wrote; None where none was named.
+        board: Name of a board; None where none was named.
+
+    Raises:
+        EdgewattError: Nothing was named and the default folder does not exist, or there is no prior of that board.
+        FormatError: The predictors are missing or broken.
+    """
+    if predictors is None and board is not None:
+        name = find_board_figures(board).name
+        return ChosenPrediction(prior_prediction(layers, name), name, None)
+    if predictors is None and not DEFAULT_FOLDER.exists():
+        raise EdgewattError(
+            "there are no predictors",
+            where=DEFAULT_FOLDER,
+            fix="Name a folder that `train` wrote with --predictors, or a board whose prior will do with --board: "
+            + ", ".join(board_names()),
+        )
+    folder = predictors or DEFAULT_FOLDER
+    return ChosenPrediction(predict(layers, load_predictors(folder)), None, folder)
