@@ -105,6 +105,13 @@ def test_layer_power_without_layers(tmp_path: Path) -> None:
         read_layer_power(tmp_path / "layer_power.csv")
 
 
+def test_layer_power_of_a_layer_twice(tmp_path: Path) -> None:
+    rows = "".join(f"{name},T,2.0,3.0,1.0,2.0,4.0,6.0,12,true\n" for name in "abac")
+    (tmp_path / "layer_power.csv").write_text(LAYER_POWER + rows)
+    with pytest.raises(FormatError, match="line 4: the layer comes twice"):
+        read_layer_power(tmp_path / "layer_power.csv")
+
+
 @pytest.mark.parametrize("column", [3, 4, 5, 6, 7])
 @pytest.mark.parametrize("value", ["NaN", "inf", "1e400"])
 def test_layer_power_that_is_not_finite(tmp_path: Path, column: int, value: str) -> None:
@@ -176,6 +183,22 @@ def test_further_columns_are_checked(tmp_path: Path, extra: str, value: str, mes
     path = table_path(tmp_path, LayerKind.DENSE)
     path.write_text(f"{DENSE},{extra}\n1,9216,4096,2e6,0.5,fc6,{value}\n")
     with pytest.raises(FormatError, match=message):
+        read_table(path, LayerKind.DENSE)
+
+
+@pytest.mark.parametrize(
+    ("power", "runtime", "message"),
+    [
+        ("2e6", "1e300", r"runtime is 1e\+300"),
+        ("2e6", "86400001", r"runtime is 86400001\.0"),
+        ("-1e300", "0.5", r"power is -1e\+300"),
+        ("NaN", "0.5", "power is nan"),
+    ],
+)
+def test_training_values_of_no_layer(tmp_path: Path, power: str, runtime: str, message: str) -> None:
+    path = table_path(tmp_path, LayerKind.DENSE)
+    path.write_text(f"{DENSE}\n1,9216,4096,{power},{runtime},fc6\n")
+    with pytest.raises(FormatError, match=f"line 2: {message}"):
         read_table(path, LayerKind.DENSE)
 
 

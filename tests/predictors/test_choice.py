@@ -10,6 +10,7 @@ from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.networks.architectures import network_layers
 from edgewatt.predictors.choice import chosen_prediction
 from edgewatt.predictors.prior import is_prior
+from edgewatt.reports.predictions import prediction_lines
 from edgewatt.reports.prior import origin_json, origin_lines
 
 
@@ -33,3 +34,20 @@ def test_nothing_to_predict_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EdgewattError, match=r"no predictors.*--board: orin-nano"):
         chosen_prediction(network_layers("lenet"))
+
+
+def test_the_report_shows_the_prior_and_its_intervals() -> None:
+    chosen = chosen_prediction(network_layers("resnet18"), board="orin-nano")
+    text, found = "\n".join(origin_lines(chosen)), origin_json(chosen)
+    assert text.startswith("PRIOR of Jetson Orin Nano 8 GB")
+    assert "So the network's runtime " in text
+    low, high = found["runtime_interval_ms"]
+    assert low < chosen.prediction.runtime_s * 1e3 < high
+    assert high / low == pytest.approx(found["runtime_factor"] ** 2)
+    assert all(found[key] for key in ("power_interval_w", "energy_interval_mj"))
+
+
+def test_the_report_counts_the_layers_of_a_prior_as_executed() -> None:
+    layers = network_layers("resnet18")
+    lines = prediction_lines(chosen_prediction(layers, board="orin-nano").prediction)
+    assert f"All {len(layers)} executed layers are predicted" in lines

@@ -87,6 +87,14 @@ def test_relative_weights_lower_relative_errors(convolutions: Any) -> None:
     assert errors[True] < 0.7 * errors[False]
 
 
+def test_targets_whose_squares_are_too_small_for_a_float(dense_layers: Any) -> None:
+    """1 / target² leaves the range of floats long before the target does."""
+    y = (1.0 + np.arange(12.0) % 5) * 1e-300
+    predicted = NeuralPowerPredictor(LayerKind.DENSE, degree=1).fit(dense_layers(12), y).predict(dense_layers(12))
+    assert np.isfinite(predicted).all()
+    assert (predicted > 0).all()
+
+
 def test_positive_has_no_negative_coefficient(convolutions: Any) -> None:
     table = convolutions(150)
     y = 3.0 - 0.01 * table["input_size_0"].to_numpy() + 0.01 * table["output_size_0"].to_numpy()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -42,3 +44,25 @@ def test_nothing_is_written_for_what_is_not_known(tmp_path):
         with pytest.raises(EdgewattError):
             simulate(tmp_path / "raw", networks, board=board, cycles=20)
     assert not (tmp_path / "raw").exists()
+
+
+@pytest.mark.parametrize("name", ["truth.onnx", ".hidden.onnx"])
+def test_names_that_no_recording_can_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises(EdgewattError, match="a recording cannot be called"):
+        simulate(tmp_path / "raw", [name], cycles=5)
+    assert not (tmp_path / "raw").exists()
+
+
+def test_a_recording_of_before_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A log of a further rail, of an earlier run, would be taken for one of this run."""
+    stale = tmp_path / "raw/lenet/lenet_power_log.VDD_SOC.log"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("20241121-05:20:04.261448,5000.0,1096.0\n")
+    (folder,) = simulate(tmp_path / "raw", ["lenet"], cycles=5)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "lenet_power_log.log",
+        "lenet_tensorrt.json",
+        "run.json",
+        "trt_profiling",
+    ]
+    assert sorted(path.name for path in (tmp_path / "raw").iterdir()) == ["idling_power.json", "lenet", "truth"]

@@ -1,66 +1,25 @@
-"""ONNX Runtime's profile: `[{"cat": "Node", "name": "conv1_kernel_time", "ts": us, "dur": us, "args": {...}}, ...]`.
+"""The layers of ONNX Runtime's profile, put into the cycles that were timed while it was made.
 
-`ts` counts from the start of profiling, which `get_profiling_start_time_ns` gives by the clock of C++'s
+Its times count from the start of profiling, which `get_profiling_start_time_ns` gives by the clock of C++'s
 `high_resolution_clock`: the wall clock on Linux, the monotonic one on macOS.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from edgewatt.backends.base import Cycles
 from edgewatt.errors import EdgewattError, warn
+from edgewatt.formats.onnxruntime_profile import LayerEvent, layer_events, read_profile
 
-_SUFFIX = "_kernel_time"
+__all__ = ["LayerEvent", "cycles_of", "layer_events", "read_profile"]
+
 #: A layer this far outside of its cycle was not measured by the same clock: the wall clock was set in between.
 _TORN_NS = 1_000_000
-
-
-@dataclass(frozen=True)
-class LayerEvent:
-    """One execution of an operation.
-
-    Attributes:
-        name: Its name in the network.
-        start_us: When it began, from the start of profiling.
-        duration_us: How long it took.
-        args: What else the runtime tells: `op_name`, `input_type_shape`, `output_type_shape`, ...
-    """
-
-    name: str
-    start_us: int
-    duration_us: int
-    args: Mapping[str, Any]
-
-
-def read_profile(path: Path) -> list[dict[str, Any]]:
-    """Read a profile.
-
-    Raises:
-        EdgewattError: It is not there or not JSON.
-    """
-    try:
-        profile: list[dict[str, Any]] = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise EdgewattError(f"ONNX Runtime's profile cannot be read: {error}", where=path) from error
-    return profile
-
-
-def layer_events(profile: Sequence[Mapping[str, Any]]) -> list[LayerEvent]:
-    """The executions of operations in a profile, in order of time."""
-    events = [
-        LayerEvent(event["name"][: -len(_SUFFIX)], event["ts"], event["dur"], event["args"])
-        for event in profile
-        if event["cat"] == "Node" and event["name"].endswith(_SUFFIX)
-    ]
-    return sorted(events, key=lambda event: event.start_us)
 
 
 def cycles_of(

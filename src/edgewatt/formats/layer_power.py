@@ -77,6 +77,10 @@ def read_layer_power(path: Path) -> list[LayerPower]:
         raise FormatError(f"the columns {', '.join(missing)} are missing", where=path, fix="Map it again")
     if not table.height:
         raise FormatError("the file holds no layer", where=path, fix="Map it again")
+    twice = table["layer_name"].is_duplicated()
+    if twice.any():
+        where = f"{path}, line {len(twice) + 1 - (twice.reverse().arg_max() or 0)}"
+        raise FormatError("the layer comes twice", where=where, fix="Map it again")
     rows: list[dict[str, Any]] = table.select(COLUMNS).to_dicts()
     for number, row in enumerate(rows, start=2):
         runtime = row["runtime_ms"]

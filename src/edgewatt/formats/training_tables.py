@@ -52,6 +52,8 @@ EXTRA_MEASURED = ("idle_power_w", "samples", "method")
 
 _TEXT = frozenset({"layer_name", "precision", "operation", "method"})
 _WHOLE = frozenset({"samples", "macs", "weight_bytes", "input_bytes", "output_bytes"})
+#: No layer runs longer than a day or takes a megawatt: such a number is of another unit, or damaged.
+_MOST_MS, _MOST_UW = 86_400_000.0, 1e12
 _FROM_ONE = frozenset({"groups", "dilation_0", "dilation_1"})
 _MEASURED_NUMBERS = frozenset({"power", "runtime", "idle_power_w"})
 
@@ -112,8 +114,9 @@ def _check_values(table: pl.DataFrame, kind: LayerKind, path: Path) -> None:
     rules = [
         (pl.col(name) < (0 if name in may_be_zero else 1)).fill_null(True).alias(name) for name in BASE_FEATURES[kind]
     ]
-    rules.append(((pl.col("runtime") < 0) | ~pl.col("runtime").is_finite()).fill_null(True).alias("runtime"))
-    rules.append((~pl.col("power").is_finite()).fill_null(False).alias("power"))
+    # NaN is above every number.
+    rules.append(((pl.col("runtime") < 0) | (pl.col("runtime") > _MOST_MS)).fill_null(True).alias("runtime"))
+    rules.append((pl.col("power").abs() > _MOST_UW).fill_null(False).alias("power"))
     for name in (*EXTRA_FEATURES[kind], *EXTRA_MEASURED):
         if name in table.columns and name not in _TEXT:
             below = pl.col(name) < (1 if name in _FROM_ONE else 0)

@@ -21,7 +21,7 @@ from edgewatt.formats.recording import Recording
 from edgewatt.mapping.advice import advise
 from edgewatt.mapping.closure import EnergyClosure
 from edgewatt.mapping.design_matrix import Occupancy
-from edgewatt.mapping.fast_clock import best_shift, candidate_periods, track_clock
+from edgewatt.mapping.fast_clock import best_shift, candidate_periods, line_strength, track_clock
 from edgewatt.mapping.fit_response import Fit, ResponseFit
 from edgewatt.mapping.fresh_values import FreshValues, fresh_values, values_by_reading
 from edgewatt.mapping.groups import Grouped, group_layers, told_deviation
@@ -112,23 +112,29 @@ def _fit_fast(
     """
     step_w = _step_w(log)
     first = ResponseFit(occupancy, readings, known, prior, step_w, say)
-    age_s = 0.0
+    candidates = []
     for period_s in candidate_periods(known.period_s, readings.period_s):
         say(f"a clock of about {period_s * 1e3:.3g} ms")
         response, power_w = first.rough(period_s)
-        clock = track_clock(occupancy, readings, response, power_w, period_s)
-        if clock is None:
-            continue
-        begun = replace(response, delay_s=response.delay_s - 0.5 * period_s, blur_s=0.0)
-        for _ in range(_SHIFTS):
-            shift_s = best_shift(occupancy, clock, readings, begun, power_w)
-            clock = replace(clock, tick_s=clock.tick_s + shift_s)
-            fresh = fresh_values(log, clock, int(log.times_us[0]))
-            search = ResponseFit(occupancy, fresh, known, prior, step_w, say)
-            fit, learned = search.run_from(replace(begun, delay_s=begun.delay_s + shift_s))
-            begun, power_w = fit.response, fit.solution.power_w
-        return clock, fresh, fit, learned
-    return (None, readings, *first.run(age_s))
+        candidates.append(
+            (line_strength(occupancy, readings, response, power_w, period_s), period_s, response, power_w)
+        )
+    _, period_s, response, power_w = max(candidates, key=lambda candidate: candidate[0])
+    clock = track_clock(occupancy, readings, response, power_w, period_s)
+    if clock is None:
+        return (None, readings, *first.run(period_s))
+    begun = replace(response, delay_s=response.delay_s - 0.5 * period_s, blur_s=0.0)
+    for _ in range(_SHIFTS):
+        shift_s = best_shift(occupancy, clock, readings, begun, power_w)
+        clock = replace(clock, tick_s=clock.tick_s + shift_s)
+        fresh = fresh_values(log, clock, int(log.times_us[0]))
+        search = ResponseFit(occupancy, fresh, known, prior, step_w, say)
+        fit, learned = search.run_from(replace(begun, delay_s=begun.delay_s + shift_s))
+        begun, power_w = fit.response, fit.solution.power_w
+    if fit.response.blur_s > clock.period_s:
+        # Ticks that are right leave less open than a period.
+        return (None, readings, *first.run(period_s))
+    return clock, fresh, fit, learned
 
 
 def _mean_power_w(fresh: FreshValues, occupancy: Occupancy) -> float:

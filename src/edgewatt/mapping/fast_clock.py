@@ -28,6 +28,9 @@ from edgewatt.mapping.sensor_clock import SensorClock
 
 _AGES = 32
 _BLOCK_S = 0.5
+#: Readings without which no clock is sought, and those that are enough to choose a period with.
+_LEAST_READINGS = 200
+_FEW = 6000
 #: Most that the chip's clock is off (INA3221 data sheet: conversions take up to 10 % longer).
 _MOST_CLOCK_ERROR = 0.11
 #: A line stands out from the periodogram's median by this factor.
@@ -47,6 +50,27 @@ def candidate_periods(nominal_s: float | None, poll_s: float) -> Sequence[float]
     return [period for period in reversed(_PERIODS_S) if period < 1.2 * poll_s]
 
 
+def line_strength(
+    occupancy: Occupancy, readings: FreshValues, response: Response, power_w: NDArray[np.float64], period_s: float
+) -> float:
+    """How far a clock of about a period stands out in some of the readings; arguments as for `track_clock`."""
+    time_s, value_w = _inside(occupancy, readings)
+    some = slice(len(time_s) // 2 - _FEW // 2, None) if len(time_s) > _FEW else slice(None)
+    time_s, value_w = time_s[some][:_FEW], value_w[some][:_FEW]
+    if len(time_s) < _LEAST_READINGS:
+        return 0.0
+    sharp = Response(response.delay_s - 0.5 * period_s, response.length_s, response.lag_s)
+    harmonic = _age_harmonic(occupancy, time_s, value_w, sharp, power_w, period_s)
+    return _rate(time_s, harmonic, period_s)[1]
+
+
+def _inside(occupancy: Occupancy, readings: FreshValues) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times and values of the readings during the run, but for its beginning."""
+    time_s = readings.tick_s
+    inside = (time_s > occupancy.begin_s + 4 * readings.period_s) & (time_s < occupancy.finish_s)
+    return time_s[inside], readings.power_w[inside]
+
+
 def track_clock(
     occupancy: Occupancy, readings: FreshValues, response: Response, power_w: NDArray[np.float64], period_s: float
 ) -> SensorClock | None:
@@ -62,17 +86,15 @@ def track_clock(
     Returns:
         The clock; None where no period stands out.
     """
-    time_s = readings.tick_s
-    inside = (time_s > occupancy.begin_s + 4 * readings.period_s) & (time_s < occupancy.finish_s)
-    time_s, value_w = time_s[inside], readings.power_w[inside]
-    if len(time_s) < 200:
+    time_s, value_w = _inside(occupancy, readings)
+    if len(time_s) < _LEAST_READINGS:
         return None
     fixed_s = response.delay_s - 0.5 * period_s
     for _ in range(2):
         sharp = Response(fixed_s, response.length_s, response.lag_s)
         harmonic = _age_harmonic(occupancy, time_s, value_w, sharp, power_w, period_s)
-        rate = _rate(time_s, harmonic, period_s)
-        if rate is None:
+        rate, strength = _rate(time_s, harmonic, period_s)
+        if strength < _LEAST_LINE:
             return None
         # By now the period is known far better than before: take the ages again, over the whole of it.
         period_s = 1 / rate
@@ -99,24 +121,23 @@ def _age_harmonic(
     return np.asarray(turns @ (likelihood - likelihood.mean(axis=0)) / _AGES)
 
 
-def _rate(time_s: NDArray[np.float64], harmonic: NDArray[np.complex128], period_s: float) -> float | None:
-    """The clock's rate: the frequency at which the harmonics of a block add up."""
+def _rate(time_s: NDArray[np.float64], harmonic: NDArray[np.complex128], period_s: float) -> tuple[float, float]:
+    """The clock's rate, the frequency at which the harmonics of a block add up; and how its line stands out."""
     around = 1 / period_s
     step_s = 1 / (4 * _MOST_CLOCK_ERROR * around)
     since = time_s - time_s[0]
     size = 1 << int(np.ceil(np.log2(_BLOCK_S / step_s)))
     position = (since / step_s).astype(np.int64)
     blocks = int(position[-1] // size) + 1
-    turned = harmonic * np.exp(2j * np.pi * around * since)
+    # Ages that suit all readings alike say nothing of the clock, but would make a line at the rate of the polls.
+    turned = (harmonic - harmonic.mean()) * np.exp(2j * np.pi * around * since)
     flat = np.bincount(position, turned.real, blocks * size) + 1j * np.bincount(position, turned.imag, blocks * size)
     power = np.sum(np.abs(np.fft.fft(flat.reshape(blocks, size), 8 * size)) ** 2, axis=0)
     # The transform turns back what the clock turns on.
     offset = -np.fft.fftfreq(8 * size, step_s)
     power = np.where(np.abs(offset) <= _MOST_CLOCK_ERROR * around, power, 0.0)
     peak = int(np.argmax(power))
-    if power[peak] < _LEAST_LINE * float(np.median(power[power > 0])):
-        return None
-    return float(around + offset[peak])
+    return float(around + offset[peak]), float(power[peak] / np.median(power[power > 0]))
 
 
 def _ticks(
@@ -175,8 +196,7 @@ def best_shift(
     A reading shortly behind a tick shows that tick or, if the ticks are really later, the one before. Sorted by their
     time since the tick, the readings' residuals with either say where the border lies.
     """
-    inside = (readings.tick_s > occupancy.begin_s + 4 * readings.period_s) & (readings.tick_s < occupancy.finish_s)
-    time_s, value_w = readings.tick_s[inside], readings.power_w[inside]
+    time_s, value_w = _inside(occupancy, readings)
     at = np.searchsorted(clock.tick_s, time_s, side="right") - 1
     good = (at >= 1) & (at + 1 < len(clock.tick_s))
     time_s, value_w, at = time_s[good], value_w[good], at[good]

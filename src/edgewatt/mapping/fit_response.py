@@ -101,7 +101,7 @@ class ResponseFit:
         few = self._few()
         starts, samples = self._starts(few)
         rows = self._rows(samples)
-        response, _ = self._best_descent(starts, samples, few[np.isin(few, rows)])
+        response = self._best_descent(starts, samples, few[np.isin(few, rows)])
         return self._refine(response, rows), self._prior
 
     def run_from(self, response: Response) -> tuple[Fit, Prior]:
@@ -113,7 +113,7 @@ class ResponseFit:
         self._age_s = age_s
         few = self._few()
         starts, samples = self._starts(few)
-        response, _ = self._best_descent(starts, samples, few, free_length=False)
+        response = self._best_descent(starts, samples, few, free_length=False)
         basis = drift_basis(self._fresh.tick_s[few])
         weight = np.full(len(few), self._step_w**-2)
         solution = solve(self._shares(response, few), basis, self._fresh.power_w[few], weight, self._prior)
@@ -121,7 +121,7 @@ class ResponseFit:
 
     def _best_descent(
         self, starts: list[Response], samples: int, rows: NDArray[np.intp], *, free_length: bool = True
-    ) -> tuple[Response, float]:
+    ) -> Response:
         weight = np.full(len(rows), self._step_w**-2)
         begun = [replace(start, samples=samples, blur_s=self._age_s) for start in starts]
         plain = [
@@ -129,14 +129,11 @@ class ResponseFit:
         ]
         plain.sort(key=lambda pair: pair[0])
         lagged = [
-            self._descend(
-                replace(start, lag_s=lag * start.length_s), rows, weight, None, 1e-3, free_length=free_length
-            )
+            self._descend(replace(start, lag_s=lag * start.length_s), rows, weight, None, 1e-3, free_length=free_length)
             for _, start in plain[:_LAGGED]
             for lag in _LAG_STARTS
         ]
-        cost, response = min(plain + lagged, key=lambda pair: pair[0])
-        return response, cost
+        return min(plain + lagged, key=lambda pair: pair[0])[1]
 
     def _few(self) -> NDArray[np.intp]:
         """Rows to start with: a run of neighbours from the middle, so that an average over several can be seen."""
@@ -272,9 +269,7 @@ class ResponseFit:
         jacobian = self._jacobian(response, rows, solution.power_w, names)
         return Fit(response, solution, noise, rows, value, shares, drift, weight, slope, tuple(names), jacobian)
 
-    def _slope(
-        self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _slope(self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64]) -> NDArray[np.float64]:
         first = max(0, int(rows[0]) - 12 * response.samples) if response.samples > 1 else int(rows[0])
         ticks = self._fresh.tick_s[first : int(rows[-1]) + 1]
         return self._occupancy.slope_w_per_s(ticks, response, power_w)[rows - first]

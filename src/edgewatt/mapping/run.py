@@ -12,7 +12,7 @@ import numpy as np
 
 import edgewatt
 from edgewatt.batch import Batch, run_batch
-from edgewatt.errors import EdgewattError, EdgewattWarning
+from edgewatt.errors import EdgewattError, EdgewattWarning, warn
 from edgewatt.formats.atomic import write_bytes
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
@@ -24,11 +24,12 @@ from edgewatt.formats.mapping_info import FILE_NAME as MAPPING_FILE
 from edgewatt.formats.mapping_info import MappingInfo, write_mapping_info
 from edgewatt.formats.recording import Recording, RecordingPaths, find_recordings, read_recording
 from edgewatt.mapping.closure import EnergyClosure, energy_closure
+from edgewatt.mapping.deconvolve import deconvolve
 from edgewatt.mapping.summary import summarise
 from edgewatt.mapping.window import reading_ranges, window_power
 
-Method = Literal["window"]
-METHODS: tuple[Method, ...] = ("window",)
+Method = Literal["window", "deconvolve"]
+METHODS: tuple[Method, ...] = ("window", "deconvolve")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def map_recordings(
     return run_batch(
         recordings,
         lambda paths: paths.model,
-        lambda paths: map_recording(paths, preprocessed_dir / paths.model, idle_power_uw),
+        lambda paths: map_recording(paths, preprocessed_dir / paths.model, idle_power_uw, method),
         progress,
     )
 
@@ -91,13 +92,16 @@ def checked_method(name: str) -> Method:
     raise EdgewattError(f"there is no mapping method {name!r}", fix=f"Use one of {', '.join(METHODS)}")
 
 
-def map_recording(paths: RecordingPaths, folder: Path, idle_power_uw: float) -> MappedNetwork:
-    """Map one recording with the window method and write its files.
+def map_recording(
+    paths: RecordingPaths, folder: Path, idle_power_uw: float, method: Method = "window"
+) -> MappedNetwork:
+    """Map one recording and write its files.
 
     Args:
         paths: The recording.
         folder: Folder to write to.
         idle_power_uw: Idle power in uW.
+        method: The mapping method.
 
     Raises:
         EdgewattError: The recording is broken, or a file cannot be written.
@@ -109,12 +113,22 @@ def map_recording(paths: RecordingPaths, folder: Path, idle_power_uw: float) -> 
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     told = [str(warning.message) for warning in caught if issubclass(warning.category, EdgewattWarning)]
-    ranges = reading_ranges(recording.layers, recording.power_log)
-    power_uw = window_power(ranges, recording.power_log)
-    layers = summarise(recording.layers, power_uw, idle_power_uw)
-    closure = energy_closure(recording.layers, recording.power_log, ranges, layers)
-    info = _info(recording, layers, closure, idle_power_uw, told)
-    write_layer_metrics(folder / METRICS_FILE, recording.layers, power_uw, idle_power_uw)
+    if method == "window":
+        ranges = reading_ranges(recording.layers, recording.power_log)
+        power_uw = window_power(ranges, recording.power_log)
+        layers = summarise(recording.layers, power_uw, idle_power_uw)
+        closure = energy_closure(recording.layers, recording.power_log, ranges, layers)
+        info = _info(recording, layers, closure, idle_power_uw, told, method)
+        write_layer_metrics(folder / METRICS_FILE, recording.layers, power_uw, idle_power_uw)
+    else:
+        run = deconvolve(recording, idle_power_uw / 1e6)
+        layers = run.layers
+        for what in run.warnings:
+            warn(what, where=paths.model)
+        info = _info(recording, layers, run.energy_closure, idle_power_uw, [*told, *run.warnings], method)
+        info = info.model_copy(update={"deconvolution": run.diagnostics})
+        # Its powers are of cycles that this method does not tell apart: one left by the other method would mislead.
+        (folder / METRICS_FILE).unlink(missing_ok=True)
     write_bytes(folder / paths.engine_info.name, paths.engine_info.read_bytes())
     write_layer_power(folder / LAYER_POWER_FILE, layers)
     write_mapping_info(folder / MAPPING_FILE, info)
@@ -127,6 +141,7 @@ def _info(
     closure: EnergyClosure | None,
     idle_power_uw: float,
     told: list[str],
+    method: Method,
 ) -> MappingInfo:
     log, benchmark, run = recording.power_log, recording.benchmark, recording.run_info
     layers_s = float(recording.layers.latency_ms.sum(axis=0).mean()) / 1e3
@@ -135,7 +150,7 @@ def _info(
     return MappingInfo(
         edgewatt_version=edgewatt.__version__,
         model=recording.paths.model,
-        method="window",
+        method=method,
         idle_power_w=idle_power_uw / 1e6,
         cycles=recording.layers.cycles,
         layers=len(layers),

@@ -205,7 +205,8 @@ def _track_phase(middle_s: NDArray[np.float64], period_s: float) -> NDArray[np.f
         shift = np.interp(middle_s - origin, centre, rest) + slope * (middle_s - origin)
     else:
         shift = np.full(len(middle_s), unwrapped[0])
-    return origin + shift / (2 * np.pi) * period_s
+    near: NDArray[np.float64] = origin + shift / (2 * np.pi) * period_s
+    return near
 
 
 def _maximise(
@@ -216,7 +217,7 @@ def _maximise(
     Returns:
         Coefficients, the blur's scale in s, the log-likelihood, and the root mean square error of a tick in s.
     """
-    coefficients = np.linalg.lstsq(basis, 0.5 * (old_s + new_s), rcond=None)[0]
+    coefficients: NDArray[np.float64] = np.linalg.lstsq(basis, 0.5 * (old_s + new_s), rcond=None)[0]
     best: tuple[float, NDArray[np.float64], float] | None = None
     for softness in width_s * np.array([0.3, 0.1, 0.03, 0.01, 0.003, 0.001]):
         coefficients, loglik = _newton(basis, old_s, new_s, coefficients, float(softness))
@@ -232,7 +233,9 @@ def _maximise(
     return coefficients, softness, loglik, error
 
 
-def _log_likelihood(tick: NDArray[np.float64], old: NDArray[np.float64], new: NDArray[np.float64], soft: float) -> float:
+def _log_likelihood(
+    tick: NDArray[np.float64], old: NDArray[np.float64], new: NDArray[np.float64], soft: float
+) -> float:
     # log of P(old < tick < new) = expit((tick - old) / soft) x expit((new - tick) / soft), up to a constant
     return float(np.sum(log_expit((tick - old) / soft) + log_expit((new - tick) / soft)))
 

@@ -176,7 +176,7 @@ class NeuralPowerPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             floor = _FLOOR * float(np.abs(y).max()) or 1.0
         if self.log_target:
             return np.log(np.maximum(y, floor)), np.ones(len(y))
-        weights = 1.0 / np.maximum(np.abs(y), floor) ** 2 if self.relative else np.ones(len(y))
+        weights = (floor / np.maximum(np.abs(y), floor)) ** 2 if self.relative else np.ones(len(y))
         return y, weights / weights.mean()
 
     def _fit_degree(

@@ -118,7 +118,7 @@ def prediction_lines(prediction: NetworkPrediction) -> list[str]:
         lines.append(
             f"With idle ({prediction.idle_power_w:.3g} W): energy {energy_j * 1e3:.4g} mJ, mean power {power_w:.3g} W"
         )
-    executed = prediction.predicted_layers + prediction.uncovered_layers
+    executed = len(prediction.layers) - prediction.free_layers
     if prediction.uncovered_layers:
         lines.append(
             f"No predictor covers {prediction.uncovered_layers} of {executed} executed layers "

@@ -9,7 +9,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE_NAME
 from edgewatt.formats.idle_power import IdlePower, write_idle_power
 from edgewatt.networks.architectures import network_layers
-from edgewatt.simulation.base_files import IDLE_TIMESTAMP, write_recording
+from edgewatt.simulation.base_files import IDLE_TIMESTAMP, TRUTH_FOLDER, write_recording
 from edgewatt.simulation.board import find_board
 from edgewatt.simulation.recording import measure_idle, simulate_network
 from edgewatt.simulation.settings import SimulationSettings
@@ -70,4 +70,7 @@ def simulate(
 
 def _run_name(network: str) -> str:
     path = Path(network)
-    return path.stem if path.suffix in (".onnx", ".json") else path.name
+    name = path.stem if path.suffix in (".onnx", ".json") else path.name
+    if not name or name.startswith(".") or name == TRUTH_FOLDER:
+        raise EdgewattError(f"a recording cannot be called {name!r}", where=network, fix="Rename the network's file")
+    return name

@@ -1,0 +1,197 @@
+"""The default predictor: a layer's costs after physics, corrected by extremely randomised trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import ExtraTreesRegressor
+
+from edgewatt.errors import EdgewattError
+from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.anchors import fit_anchors
+from edgewatt.predictors.cost_model import CostModel, fit_cost_model
+from edgewatt.predictors.forest import forest_from_sklearn
+from edgewatt.predictors.physical_features import DISTANCE_FEATURES, cost_terms, power_terms
+from edgewatt.predictors.physics import LayerAmounts, is_detailed, layer_amounts
+from edgewatt.predictors.physics_function import PhysicsFunction, log_costs, tree_columns, tree_features
+from edgewatt.predictors.targets import Target
+from edgewatt.predictors.terms import Array
+
+#: Share of the costs in the logarithm of what is predicted, chosen by cross-validation and by extrapolation: the
+#: costs extrapolate a runtime well; a power, which saturates, they do only half.
+_SHARE = {Target.POWER: 0.5, Target.RUNTIME: 1.0}
+
+#: From the least training target divided by it to the greatest times it is predicted. Runtimes span decades and
+#: the costs extrapolate them; no layer draws several times the power of all others.
+_RANGE_FACTOR = {Target.POWER: 2.0, Target.RUNTIME: 1000.0}
+
+#: Targets below this part of the median count as if they were there: they have a logarithm then, and a power near
+#: idle does not count more than all others together.
+_FLOOR = 0.02
+
+#: From so many rows on leaves hold two, from twice as many three, so that files stay small.
+_ROWS_A_LEAF = 1500
+
+
+class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Costs times a learned correction, with scikit-learn's contract; see `PhysicsFunction`.
+
+    The costs are non-negative sums of terms that a layer's time and power are made of: a launch, operations, padded
+    operations, bytes. The correction of their logarithm is learned by extremely randomised trees (Geurts, Ernst and
+    Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006) from the layer's amounts, its arithmetic
+    intensity, how well its matrix product fills blocks, and the rates that the costs imply.
+
+    Args:
+        kind: The kind of layer, a `LayerKind` or its name.
+        target: What is predicted, a `Target` or its name.
+        trees: Number of trees.
+        seed: Of the trees.
+
+    Attributes:
+        function_: What was fitted.
+        note_: What was simplified; empty where nothing was.
+    """
+
+    def __init__(
+        self,
+        kind: LayerKind | str = LayerKind.CONVOLUTIONAL,
+        target: Target | str = Target.RUNTIME,
+        *,
+        trees: int = 64,
+        seed: int = 0,
+    ) -> None:
+        self.kind = kind
+        self.target = target
+        self.trees = trees
+        self.seed = seed
+
+    def fit(self, table: pl.DataFrame, y: Array, groups: Sequence[str] | NDArray[Any] | None = None) -> PhysicsPredictor:
+        """Fit costs and trees.
+
+        Args:
+            table: A training table, one row a layer; a power's costs use its runtimes where it has them.
+            y: The target, shape (rows,), finite.
+            groups: The network of each row, shape (rows,).
+
+        Raises:
+            EdgewattError: There is no row, or a target is not finite.
+        """
+        kind = LayerKind(self.kind)
+        detailed = is_detailed(table)
+        amounts = layer_amounts(kind, table, detailed)
+        runtime = table["runtime"].cast(pl.Float64).to_numpy() if "runtime" in table.columns else None
+        self.n_features_in_ = table.width
+        self.note_ = ""
+        self.function_ = fit_physics(
+            amounts,
+            np.asarray(y, dtype=np.float64),
+            runtime,
+            groups,
+            kind=kind,
+            target=Target(self.target),
+            detailed=detailed,
+            trees=self.trees,
+            seed=self.seed,
+        )
+        return self
+
+    def predict(self, table: pl.DataFrame) -> Array:
+        """Predict the target, shape (rows,)."""
+        return self.function_.predict(table)
+
+
+def fit_physics(
+    amounts: LayerAmounts,
+    y: Array,
+    runtime_ms: Array | None,
+    networks: Sequence[str] | NDArray[Any] | None,
+    *,
+    kind: LayerKind | None,
+    target: Target,
+    detailed: bool,
+    trees: int = 64,
+    seed: int = 0,
+) -> PhysicsFunction:
+    """Fit costs and trees to layers given by their amounts.
+
+    Args:
+        amounts: The layers, n of them.
+        y: The target, shape (n,), finite.
+        runtime_ms: Runtimes, shape (n,); None where they are not known. Not used where the runtime is the target.
+        networks: The network of each layer.
+        kind: The kind of all of them; None where there are several.
+        target: What is predicted.
+        detailed: How they are described, see `layer_amounts`.
+        trees: Number of trees.
+        seed: Of the trees.
+
+    Raises:
+        EdgewattError: There is no row, or a target is not finite.
+    """
+    if len(y) == 0 or not np.isfinite(y).all():
+        raise EdgewattError("a predictor needs at least one row, and finite targets")
+    positive = _positive(y)
+    time, power = _costs(amounts, positive, runtime_ms, target)
+    features = tree_features(amounts, time)
+    share = _SHARE[target]
+    corrected = np.log(positive) - share * log_costs(amounts, time, power)
+    names = _varying(features, amounts)
+    ensemble = ExtraTreesRegressor(
+        trees,
+        min_samples_leaf=1 + len(y) // _ROWS_A_LEAF,
+        max_features=0.5,
+        n_jobs=2 if len(y) > 300 else 1,
+        random_state=seed,
+    )
+    columns = tree_columns(features, amounts, names)
+    ensemble.fit(columns if names else np.zeros((len(y), 1)), corrected)
+    distances_in = [name for name in DISTANCE_FEATURES if kind is None or np.ptp(features[name]) > 0 or "log" in name]
+    factor = _RANGE_FACTOR[target]
+    return PhysicsFunction(
+        kind=kind,
+        target=target,
+        detailed=detailed,
+        features=tuple(names),
+        time=time,
+        power=power,
+        share=share,
+        fades=target is Target.RUNTIME,
+        forest=forest_from_sklearn(ensemble.estimators_),
+        residual=float(corrected.std()),
+        anchors=fit_anchors(features, distances_in, networks, seed),
+        lower=float(positive.min()) / factor,
+        upper=float(positive.max()) * factor,
+    )
+
+
+def _positive(y: Array) -> Array:
+    floor = _FLOOR * float(np.median(np.abs(y)))
+    if floor == 0.0:
+        floor = _FLOOR * float(np.abs(y).max()) or 1e-9
+    return np.maximum(y, floor)
+
+
+def _costs(
+    amounts: LayerAmounts, y: Array, runtime_ms: Array | None, target: Target
+) -> tuple[CostModel, CostModel | None]:
+    """Costs of the runtime, and of the power where that is the target."""
+    if target is Target.RUNTIME:
+        return fit_cost_model(cost_terms(amounts), y), None
+    if runtime_ms is None:
+        # Without runtimes there are no rates; each layer then counts as lasting as long.
+        runtime_ms = np.ones(len(y))
+    time = fit_cost_model(cost_terms(amounts), _positive(runtime_ms))
+    runtime = time.predict(cost_terms(amounts))
+    return time, fit_cost_model(power_terms(amounts, runtime), y)
+
+
+def _varying(features: dict[str, Array], amounts: LayerAmounts) -> list[str]:
+    """Names of columns that differ between rows, operations among them."""
+    names = [name for name, values in features.items() if np.ptp(values) > 1e-9]
+    operations = sorted(set(amounts.operations) - {""})
+    return names + ([f"is {name}" for name in operations] if len(operations) > 1 else [])
