@@ -262,7 +262,7 @@ def tables(network: str, cycles: int) -> dict[str, list[Case]]:
     reference, lagged = REFERENCE.with_cycles(cycles), REFERENCE_WITH_LAG.with_cycles(cycles)
     own_ends = replace(reference, profiler=replace(reference.profiler, own_ends=True))
     busy = replace(reference, cycles=replace(reference.cycles, background_w=0.02))
-    sensors = {
+    sensors: dict[str, dict[str, float]] = {
         "1.1 ms x 3 (default)": {},
         "1.1 ms x 1": {"channels": 1},
         "0.14 ms x 3": {"conversion_time_s": 140e-6},

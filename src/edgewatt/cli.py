@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import edgewatt
-from edgewatt import cli_board
+from edgewatt import cli_board, cli_exchange, cli_reports
 from edgewatt.cli_output import Json, Networks, end_batch, exit_status, show, show_warnings, split
 from edgewatt.errors import CheckFailedError, EdgewattError
 
@@ -236,6 +236,13 @@ def predict(
     over = exceeded(prediction, Budget(max_energy_mj, max_power_w, max_runtime_ms))
     if over:
         raise CheckFailedError("the budget is exceeded: " + "; ".join(over), where=network)
+
+
+app.command()(cli_exchange.export)
+app.command()(cli_exchange.convert)
+
+
+app.command()(cli_reports.report)
 
 
 def main() -> None:

@@ -276,3 +276,14 @@ def test_a_recording_warns_of_nothing_where_nothing_is_wrong(tmp_path: Path) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         record("lenet", tmp_path, backend=ScriptedBackend(), sensor="none", cycles=10)
+
+
+def test_a_slow_sensor_is_told_of_by_its_settings(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    tree = JetsonTree(root)
+    for channel in (1, 2):
+        tree.write(f"sys/bus/i2c/devices/1-0040/hwmon/hwmon1/in{channel}_enable", "1")
+    tree.write("sys/bus/i2c/devices/1-0040/hwmon/hwmon1/update_interval", "33")
+    run = record("lenet", tmp_path / "raw", backend=ScriptedBackend(), cycles=10, root=root)
+    # Two channels of 8.244 ms for current and voltage each are 32.976 ms; a cycle takes 2 ms and a little.
+    assert any("a new value comes every 32.98 ms, and a cycle takes" in sentence for sentence in run.verdict)

@@ -19,7 +19,7 @@ def calm(tmp_path: Path) -> Environment:
 
 
 def _run(before: Environment, after: Environment | None = None, **changes: Any) -> RunFacts:
-    facts = RunFacts(before, after or before, 30000, 10e-3, 24, 12000, 6.6e-3, 0, None, 6)
+    facts = RunFacts(before, after or before, 30000, 10e-3, 24, 12000, 6.6e-3, processors=6)
     return replace(facts, **changes)
 
 
@@ -32,12 +32,13 @@ def test_nothing_stands_against_a_calm_run(calm: Environment) -> None:
     [
         ({"interrupted": "stopped by SIGINT"}, "interrupted: stopped by SIGINT"),
         ({"failed_readings": 3}, "3 power readings failed"),
-        ({"cycle_s": 3.1e-3}, "the sensor is slower than the network: a new value came every 6.60 ms"),
+        ({"cycle_s": 3.1e-3}, "the sensor is slower than the network: a new value comes every 6.60 ms"),
         (
             {"fresh_values": 48},
             "too few cycles to tell layers apart: 48 fresh power values for 24 layers; record about 10",
         ),
         ({"fresh_values": None}, "no power was recorded: runtimes alone"),
+        ({"averaging_s": 0.43}, "the sensor averages over 430 ms"),
         ({"cycles": 20}, "too few cycles for a spread: 20"),
     ],
 )

@@ -31,7 +31,11 @@ def read_checked(path: Path, model: type[ModelT], layout: str) -> ModelT:
     Raises:
         FormatError: The file is missing, not JSON, or does not hold what it must.
     """
-    value: Any = read_json(path)
+    return check_value(read_json(path), model, path, layout)
+
+
+def check_value(value: Any, model: type[ModelT], path: Path, layout: str) -> ModelT:
+    """Check what was read of a JSON file; arguments and errors as for `read_checked`."""
     try:
         return model.model_validate(value)
     except ValidationError as error:

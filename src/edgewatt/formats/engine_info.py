@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from edgewatt.errors import FormatError
+from edgewatt.formats.file_kind import FileKind, advice
 from edgewatt.formats.json_file import read_json, write_json
 from edgewatt.networks.layer import unique_names
 
@@ -67,7 +68,11 @@ def read_engine_info(path: Path) -> EngineInfo:
             raise FormatError("holds a text that is not JSON", where=path, fix=_LAYOUT) from error
     layers = value.get("Layers") if isinstance(value, dict) else None
     if not isinstance(layers, list):
-        raise FormatError("is not an engine inspector's JSON: it has no list of Layers", where=path, fix=_LAYOUT)
+        raise FormatError(
+            "is not an engine inspector's JSON: it has no list of Layers",
+            where=path,
+            fix=advice(path, FileKind.ENGINE_INFO, _LAYOUT),
+        )
     if not layers:
         raise FormatError("the engine has no layers", where=path, fix=_LAYOUT)
     for index, entry in enumerate(layers):

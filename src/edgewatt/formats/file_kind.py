@@ -74,15 +74,16 @@ def _recognise_object(head: str) -> FileKind | None:
     return FileKind.LAYER_LATENCY if _LATENCIES.match(head) else None
 
 
-def advice(path: Path, otherwise: str) -> str:
+def advice(path: Path, expected: FileKind | None, otherwise: str) -> str:
     """What to do about a file that is not of the format that was expected.
 
     Args:
         path: The file.
-        otherwise: What to say where nothing is known of it.
+        expected: What it should have been.
+        otherwise: What to say where it seems to be that, or nothing that is known.
     """
     kind = recognise(path)
-    if kind is None:
+    if kind is None or kind is expected:
         return otherwise
     looks = f"It looks like {kind.value}"
     return f"{looks}: convert it with `edgewatt convert`" if kind in CONVERTIBLE.values() else looks

@@ -39,12 +39,12 @@ def read_jtop_log(path: Path) -> RailLog:
     try:
         table = pl.read_csv(content, infer_schema=False)
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise FormatError("not a CSV log of jtop", where=path, fix=advice(path, _FIX)) from error
+        raise FormatError("not a CSV log of jtop", where=path, fix=advice(path, FileKind.JTOP, _FIX)) from error
     columns = [name for name in table.columns if name.startswith(_PREFIX)]
     if "time" not in table.columns or not columns:
         if recognise(path) is FileKind.JTOP or "uptime" in table.columns:
             raise FormatError("the log has no power in it", where=path, fix=f"This board has no sensor, or: {_FIX}")
-        raise FormatError("not a CSV log of jtop", where=path, fix=advice(path, _FIX))
+        raise FormatError("not a CSV log of jtop", where=path, fix=advice(path, FileKind.JTOP, _FIX))
     if not table.height:
         raise FormatError("the log holds no complete reading", where=path, fix="Log again")
     return RailLog(

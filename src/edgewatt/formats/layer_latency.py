@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError, printable
 from edgewatt.formats.atomic import replacing
+from edgewatt.formats.file_kind import FileKind, advice
 from edgewatt.formats.json_file import BOM
 from edgewatt.formats.timestamps import EXAMPLE, format_timestamps, parse_stamp_bytes, parse_timestamps
 
@@ -129,7 +130,11 @@ def _expect(content: mmap.mmap, position: int, token: bytes, path: Path) -> int:
     if position >= len(content):
         raise FormatError("the file is truncated", where=path, fix="Record it again")
     found = content[position : position + 20].decode("utf-8", "replace")
-    raise FormatError(f"expected {token.decode()!r} at byte {position}, found {found!r}", where=path, fix=_LAYOUT)
+    raise FormatError(
+        f"expected {token.decode()!r} at byte {position}, found {found!r}",
+        where=path,
+        fix=_LAYOUT if token != b"{" else advice(path, FileKind.LAYER_LATENCY, _LAYOUT),
+    )
 
 
 def _name(content: mmap.mmap, position: int, path: Path) -> tuple[str, int]:

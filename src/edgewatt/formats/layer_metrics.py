@@ -91,8 +91,8 @@ class LayerMetrics:
     idle_power_w: float | None
 
 
-def read_layer_metrics(path: Path) -> list[LayerMetrics]:
-    """Read the file of an older preprocessed folder, layer by layer in execution order.
+def read_metrics_table(path: Path) -> pl.DataFrame:
+    """Read the file as it is, its columns typed.
 
     Raises:
         FormatError: The file is missing, broken, cut short or without rows, lacks a column, or a runtime or power is
@@ -106,6 +106,17 @@ def read_layer_metrics(path: Path) -> list[LayerMetrics]:
     if table.select("cycle", "layer_name", "layer_run_time").null_count().sum_horizontal()[0]:
         raise FormatError("a row has no cycle, layer or runtime", where=path, fix="Map it again")
     _check_values(table, path)
+    return table
+
+
+def read_layer_metrics(path: Path) -> list[LayerMetrics]:
+    """Read the file of an older preprocessed folder, layer by layer in execution order.
+
+    Raises:
+        FormatError: The file is missing, broken, cut short or without rows, lacks a column, or a runtime or power is
+            not finite.
+    """
+    table = read_metrics_table(path)
     idle = None
     if EXCLUDING_IDLE in table.columns:
         idle_uw = (table[INCLUDING_IDLE] - table[EXCLUDING_IDLE]).median()

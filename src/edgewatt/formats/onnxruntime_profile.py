@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError, printable, warn
-from edgewatt.formats.file_kind import advice
+from edgewatt.formats.file_kind import FileKind, advice
 from edgewatt.formats.json_file import BOM, read_bytes
 from edgewatt.formats.layer_latency import LayerLatencies
 from edgewatt.networks.layer import unique_names
@@ -99,7 +99,9 @@ def read_profile(path: Path, *, may_be_cut: bool = False) -> list[dict[str, Any]
             ) from error
         warn(f"the profile was cut short at line {line}; {len(events)} events before it are used", where=path)
     if not isinstance(events, list) or not any(_category(event) in ("Session", "Node") for event in events):
-        raise FormatError("not a profile of ONNX Runtime", where=path, fix=advice(path, _MAKE_IT))
+        raise FormatError(
+            "not a profile of ONNX Runtime", where=path, fix=advice(path, FileKind.ONNXRUNTIME_PROFILE, _MAKE_IT)
+        )
     for number, event in enumerate(events, start=1):
         if _is_layer(event) or _is_inference(event):
             wrong = next((key for key in ("ts", "dur") if type(event.get(key)) is not int or event[key] < 0), None)
@@ -153,8 +155,8 @@ def layer_runs(profile: Sequence[Mapping[str, Any]], path: Path, *, skip: int = 
     other = groups.filter(pl.col("event").list.len() != wanted)
     if other.height:
         raise FormatError(
-            f"{printable(other['name'][0])!r} was not run once in each of {wanted} inferences, so layers cannot be told "
-            "apart",
+            f"{printable(other['name'][0])!r} was not run once in each of {wanted} inferences, so layers cannot be "
+            "told apart",
             where=path,
             fix="Networks with loops or conditions have no fixed layers; profile another, or run one session alone",
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError, warn
 from edgewatt.formats.atomic import replacing
+from edgewatt.formats.file_kind import FileKind, advice
 from edgewatt.formats.timestamps import (
     EXAMPLE,
     TIMESTAMP_PATTERN,
@@ -169,8 +170,9 @@ def _raise_for_first_bad_line(path: Path) -> NoReturn:
         for number, line in enumerate(file, start=1):
             problem = _problem(line.rstrip("\r\n"))
             if problem:
-                raise FormatError(problem, where=f"{path}, line {number}", fix=_LAYOUT)
-    raise FormatError("not a power log", where=path, fix=_LAYOUT)
+                fix = advice(path, FileKind.POWER_LOG, _LAYOUT) if number == 1 else _LAYOUT
+                raise FormatError(problem, where=f"{path}, line {number}", fix=fix)
+    raise FormatError("not a power log", where=path, fix=advice(path, FileKind.POWER_LOG, _LAYOUT))
 
 
 def _problem(line: str) -> str | None:

@@ -106,8 +106,8 @@ def to_power_log(log: RailLog, rails: Sequence[str], path: Path) -> PowerLog:
     jumps, line, longest = backward_jumps(times)
     if jumps:
         warn(
-            f"the clock jumps back at reading {line + 1} ({jumps} jumps, the longest {longest:.3f} s); readings are put "
-            "in the order of their own times",
+            f"the clock jumps back at reading {line + 1} ({jumps} jumps, the longest {longest:.3f} s); readings are "
+            "put in the order of their own times",
             where=path,
         )
         order = np.argsort(times, kind="stable")

@@ -89,7 +89,9 @@ def _read(path: Path) -> _Lines:
         if recognise(path) is FileKind.TEGRASTATS:
             raise FormatError("no line tells the power of a rail", where=path, fix=_NO_RAILS)
         raise FormatError(
-            "not a log of tegrastats", where=path, fix=advice(path, "Write one with tegrastats --logfile")
+            "not a log of tegrastats",
+            where=path,
+            fix=advice(path, FileKind.TEGRASTATS, "Write one with tegrastats --logfile"),
         )
     _say_left_out(lines, path)
     powers = with_rails.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("line"), "tokens").explode("tokens")
@@ -149,7 +151,8 @@ def _times(lines: _Lines, path: Path, start_us: int | None, interval_ms: float |
                 fix="Say when the first was written and how far they lie apart: "
                 "--start 20241121-05:20:04 --interval 1000 (in ms)",
             )
-        return start_us + np.rint(np.arange(len(lines.number)) * interval_ms * 1e3).astype(np.int64)
+        elapsed_us: NDArray[np.int64] = np.rint(np.arange(len(lines.number)) * interval_ms * 1e3).astype(np.int64)
+        return elapsed_us + start_us
     if start_us is not None or interval_ms is not None:
         raise EdgewattError("the log has times of its own", where=path, fix="Leave --start and --interval out")
     if not stamped.all():

@@ -155,7 +155,7 @@ def _json(text: str, path: Path) -> tuple[object, list[Mapping[str, Any]]]:
 def _not_a_profile(path: Path) -> FormatError:
     if recognise(path) is FileKind.TRTEXEC_PROFILE:
         return FormatError("not a profile of trtexec: it holds no layer", where=path, fix=_EXPORT)
-    return FormatError("not a profile of trtexec", where=path, fix=advice(path, _EXPORT))
+    return FormatError("not a profile of trtexec", where=path, fix=advice(path, FileKind.TRTEXEC_PROFILE, _EXPORT))
 
 
 def _time(value: object, key: str, where: str) -> float:

@@ -27,7 +27,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError
-from edgewatt.formats.file_kind import advice
+from edgewatt.formats.file_kind import FileKind, advice
 from edgewatt.formats.json_file import read_json
 
 _EXPORT = "Export them with trtexec --exportTimes"
@@ -80,13 +80,17 @@ def read_inference_times(path: Path) -> InferenceTimes:
     """
     entries = read_json(path)
     if not isinstance(entries, list):
-        raise FormatError("not the times that trtexec exports", where=path, fix=advice(path, _EXPORT))
+        raise FormatError(
+            "not the times that trtexec exports", where=path, fix=advice(path, FileKind.TRTEXEC_TIMES, _EXPORT)
+        )
     if not entries:
         raise FormatError("holds no inference", where=path, fix=_EXPORT)
     first = entries[0] if isinstance(entries[0], dict) else {}
     keys = {name: next((key for key in spelled if key in first), None) for name, spelled in COLUMNS.items()}
     if keys["start_compute_ms"] is None or keys["end_compute_ms"] is None:
-        raise FormatError("not the times that trtexec exports", where=path, fix=advice(path, _EXPORT))
+        raise FormatError(
+            "not the times that trtexec exports", where=path, fix=advice(path, FileKind.TRTEXEC_TIMES, _EXPORT)
+        )
     table = pl.DataFrame({name: _column(entries, key, path) for name, key in keys.items() if key is not None})
     if "startInMs" in first and "startEnqMs" in first:
         table = table.rename(_SWAPPED).select(table.columns)

@@ -36,7 +36,7 @@ def advise(
         return []
     helps = []
     # Errors fall with the root of the number of values.
-    times = float(np.median((grouped.deviation_w[hidden] / told_w) ** 2))
+    times = float(np.median((grouped.deviation_w[hidden] / told_w) ** 2)) if told_w > 0 else np.inf
     if times <= _MOST_TIMES:
         helps.append(f"about {_rounded(max(times, 1.5) * cycles)} cycles")
     layer_s = float(np.median(time_s[executed])) / cycles

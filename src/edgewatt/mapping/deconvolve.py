@@ -29,10 +29,8 @@ from edgewatt.mapping.intervals import half_width, joint_covariance
 from edgewatt.mapping.known_sensor import KnownSensor, known_sensor
 from edgewatt.mapping.sensor_clock import SensorClock, find_sensor_clock
 from edgewatt.mapping.solve import Prior, solve
-from edgewatt.mapping.timeline import LayerTimeline, lay_out
+from edgewatt.mapping.timeline import LayerTimeline, lay_out, spaced
 
-#: Fresh values without which nothing can be said.
-_LEAST_VALUES = 12
 _MOST_CLOSURE = 0.02
 #: How often the ticks of a fast clock and the response are fitted in turn.
 _SHIFTS = 2
@@ -78,17 +76,20 @@ def deconvolve(
     readings = values_by_reading(log, origin_us)
     prior = _first_prior(occupancy, _mean_power_w(readings, occupancy), idle_power_w)
     clock = find_sensor_clock(readings.tick_s, log.current_ma, known.period_s)
+    respace = None if timeline.stamps == "own ends" else lambda spacing_s: Occupancy(spaced(timeline, spacing_s))
     if clock is None:
         clock, fresh, fit, prior = _fit_fast(log, readings, occupancy, known, prior, say)
     else:
         fresh = fresh_values(log, clock, origin_us)
-        fit, prior = ResponseFit(occupancy, fresh, known, prior, _step_w(log), say).run()
+        fit, prior = ResponseFit(occupancy, fresh, known, prior, _step_w(log), say, respace).run()
+    occupancy = fit.occupancy
     say("intervals")
     covariance = joint_covariance(fit, prior)
     power_w = _bounded_powers(fit, prior, covariance, idle_power_w)
-    told_w = _told_w(power_w, occupancy, idle_power_w)
+    # Values of unknown age fit many sets of powers about as well: then only the network's power is told.
+    told_w = 0.0 if clock is None else _told_w(power_w, occupancy, idle_power_w)
     count, time_s = occupancy.layers, occupancy.time_s[: occupancy.layers]
-    spread_w = float(prior.deviation_w[:count][time_s > 0].mean())
+    spread_w = 0.0 if clock is None else float(prior.deviation_w[:count][time_s > 0].mean())
     grouped = group_layers(power_w[:count], covariance[:count, :count], time_s, told_w, spread_w)
     closure = _closure(log, occupancy, fit, grouped, power_w, origin_us)
     layers = _layer_powers(recording, timeline, occupancy, fit, grouped, idle_power_w)
@@ -119,6 +120,8 @@ def _fit_fast(
         candidates.append(
             (line_strength(occupancy, readings, response, power_w, period_s), period_s, response, power_w)
         )
+    if not candidates:
+        return (None, readings, *first.run(readings.period_s))
     _, period_s, response, power_w = max(candidates, key=lambda candidate: candidate[0])
     clock = track_clock(occupancy, readings, response, power_w, period_s)
     if clock is None:
@@ -139,11 +142,10 @@ def _fit_fast(
 
 def _mean_power_w(fresh: FreshValues, occupancy: Occupancy) -> float:
     inside = fresh.seen & (fresh.tick_s > occupancy.begin_s) & (fresh.tick_s < occupancy.finish_s)
-    count = int(np.count_nonzero(inside))
-    if count < _LEAST_VALUES:
+    if not inside.any():
         raise EdgewattError(
-            f"the power log holds {count} fresh values during the run, too few to tell layers from",
-            fix="Record more cycles, set the sensor to shorter conversions, or use --method window",
+            "no reading was taken while the recorded cycles ran",
+            fix="Record again, the power log over the whole run",
         )
     return float(fresh.power_w[inside].mean())
 
@@ -277,6 +279,7 @@ def _diagnostics(
             "usual_gap_s": timeline.usual_gap_s,
             "dropped_cycles": timeline.dropped_cycles,
             "timing_spread_s": fit.noise.timing_s,
+            "pause_before_layers_s": fit.spacing_s,
         },
         "clock": None
         if clock is None

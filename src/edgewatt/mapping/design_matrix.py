@@ -55,7 +55,8 @@ class Occupancy:
         inner = float(inferences.sum() - layer_time.sum())
         stalls = start[:, 0] - timeline.stall_start_s
         whole = self.finish_s - self.begin_s
-        self._has_inner = inner > _LEAST_SHARE * whole
+        # Stamps after the inference leave no gap within it but for a pause that is the same before each layer.
+        self._has_inner = timeline.stamps == "own ends" and inner > _LEAST_SHARE * whole
         self._has_stall = float(stalls.sum()) > _LEAST_SHARE * whole
         # Tracks: layers, whole inferences, stalls, and one that never ends: the recorded time.
         columns_start, columns_end = [start], [end]

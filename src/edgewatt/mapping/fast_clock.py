@@ -115,7 +115,7 @@ def _age_harmonic(
     for row, age in zip(residual, ages, strict=True):
         row[:] = value_w - occupancy.shares(time_s - age, response).segments @ power_w
     # What remains at the best age is noise, and what the ages add is no part of it.
-    variance = float(np.median(np.min(residual**2, axis=0))) + 0.05 * float(np.median(residual**2))
+    variance = float(np.median(np.min(residual**2, axis=0))) + 0.05 * float(np.median(residual**2)) + 1e-12
     likelihood = -0.5 * np.minimum(residual**2 / variance, _MOST)
     turns = np.exp(-2j * np.pi * ages / period_s)
     return np.asarray(turns @ (likelihood - likelihood.mean(axis=0)) / _AGES)
@@ -137,7 +137,8 @@ def _rate(time_s: NDArray[np.float64], harmonic: NDArray[np.complex128], period_
     offset = -np.fft.fftfreq(8 * size, step_s)
     power = np.where(np.abs(offset) <= _MOST_CLOCK_ERROR * around, power, 0.0)
     peak = int(np.argmax(power))
-    return float(around + offset[peak]), float(power[peak] / np.median(power[power > 0]))
+    seen = power[power > 0]
+    return float(around + offset[peak]), float(power[peak] / np.median(seen)) if seen.size else 0.0
 
 
 def _ticks(
@@ -204,7 +205,7 @@ def best_shift(
     for tick in (clock.tick_s[at - 1], clock.tick_s[at], clock.tick_s[at + 1]):
         residual = value_w - occupancy.shares(tick, response).segments @ power_w
         costs.append(residual**2)
-    variance = float(np.median(costs[1])) / 0.455
+    variance = float(np.median(costs[1])) / 0.455 + 1e-12
     earlier, own, later = (np.minimum(cost / variance, _MOST) for cost in costs)
     age = time_s - clock.tick_s[at]
     order = np.argsort(age)

@@ -14,12 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from edgewatt.errors import EdgewattError
 from edgewatt.mapping.design_matrix import Occupancy
 from edgewatt.mapping.fresh_values import FreshValues
 from edgewatt.mapping.known_sensor import KnownSensor
 from edgewatt.mapping.noise import Noise, estimate_noise, robust_weights
 from edgewatt.mapping.response import Response
-from edgewatt.mapping.solve import Prior, Solution, drift_basis, drift_columns, learned_prior, posterior, solve
+from edgewatt.mapping.solve import (
+    Prior,
+    Solution,
+    drift_basis,
+    drift_columns,
+    effective_parameters,
+    learned_prior,
+    posterior,
+    solve,
+)
 
 #: Lengths of a conversion tried first, as shares of the period: one of 1, 2 or 3 channels whose shunt and bus
 #: conversions take the same time, and one that lasts the whole period.
@@ -30,6 +40,8 @@ _STARTS = 4
 #: Lags tried first, as shares of the length, and from how many of the starts.
 _LAG_STARTS = (0.05, 0.3)
 _LAGGED = 2
+#: Fresh values without which nothing can be said.
+_LEAST_VALUES = 12
 #: Values used to find a start.
 _FEW = 4000
 #: Values that are enough to find weights with.
@@ -41,6 +53,9 @@ _TOLERANCE = 2e-5
 _LAG_CHI_SQUARE = 10.0
 #: Parameters are fitted in units of 0.1 ms.
 _UNIT_S = 1e-4
+#: Pauses before each layer that are tried, and the fall of the sum of squares from which one is believed.
+_SPACINGS_S = (0.0, 1e-6, 2e-6, 4e-6, 7e-6)
+_SPACING_CHI_SQUARE = 25.0
 _SAMPLES = (1, 4, 16, 64, 128, 256, 512, 1024)
 
 
@@ -49,6 +64,8 @@ class Fit:
     """A recording explained.
 
     Attributes:
+        occupancy: The segments that it is of.
+        spacing_s: Pause before each layer, in which the profiler measured nothing.
         response: The response.
         solution: The regression with it.
         noise: The noise of the values.
@@ -62,6 +79,8 @@ class Fit:
         jacobian: Change of each value by each of them in W/s, shape (values, fields).
     """
 
+    occupancy: Occupancy
+    spacing_s: float
     response: Response
     solution: Solution
     noise: Noise
@@ -76,7 +95,17 @@ class Fit:
 
 
 class ResponseFit:
-    """One recording's fit; build it and call `run`."""
+    """One recording's fit; build it and call `run`.
+
+    Args:
+        occupancy: The timeline's segments.
+        fresh: The sensor's values.
+        known: What is known of the sensor.
+        prior: Of the segments' powers.
+        step_w: Smallest step of the values.
+        progress: Called with what is done next.
+        respace: Gives the segments with a pause in s before each layer; None where the layers' times are certain.
+    """
 
     def __init__(
         self,
@@ -86,10 +115,13 @@ class ResponseFit:
         prior: Prior,
         step_w: float,
         progress: Callable[[str], None] | None = None,
+        respace: Callable[[float], Occupancy] | None = None,
     ) -> None:
+        self._respace = respace
         self._occupancy, self._fresh, self._known, self._prior = occupancy, fresh, known, prior
         self._step_w, self._progress = step_w, progress
         self._age_s = 0.0
+        self._spacing_s = 0.0
 
     def run(self, age_s: float = 0.0) -> tuple[Fit, Prior]:
         """Fit response, powers and noise together; with the prior that was learned on the way.
@@ -101,7 +133,8 @@ class ResponseFit:
         few = self._few()
         starts, samples = self._starts(few)
         rows = self._rows(samples)
-        response = self._best_descent(starts, samples, few[np.isin(few, rows)])
+        few = few if samples == 1 else rows[len(rows) // 2 :][:_FEW]
+        response = self._best_descent(starts, samples, few)
         return self._refine(response, rows), self._prior
 
     def run_from(self, response: Response) -> tuple[Fit, Prior]:
@@ -144,9 +177,16 @@ class ResponseFit:
     def _rows(self, samples: int) -> NDArray[np.intp]:
         """Ticks whose value depends on recorded cycles alone, with any delay up to a period and its average's past."""
         past = (2.5 + 10 * (samples - 1)) * self._fresh.period_s
+        past = min(past, 0.5 * (self._occupancy.finish_s - self._occupancy.begin_s))
         tick = self._fresh.tick_s
         inside = (tick > self._occupancy.begin_s + past) & (tick < self._occupancy.finish_s)
-        return np.flatnonzero(inside & self._fresh.seen)
+        rows = np.flatnonzero(inside & self._fresh.seen)
+        if len(rows) < _LEAST_VALUES:
+            raise EdgewattError(
+                f"the power log holds {len(rows)} fresh values during the run, too few to tell layers from",
+                fix="Record more cycles, set the sensor to shorter conversions, or use --method window",
+            )
+        return rows
 
     def _shares(self, response: Response, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         if response.samples == 1:
@@ -174,7 +214,8 @@ class ResponseFit:
             for delay in np.linspace(-0.1 * period, period, steps):
                 response = Response(float(delay), length * unit, blur_s=self._age_s, samples=filtered)
                 solution = solve(self._shares(response, rows), extra, value, weight, self._prior)
-                costs.append((float(np.sum(solution.residual_w**2)), response, float(solution.drift[-1])))
+                kept = float(solution.drift[-1]) if self._known.samples is None else 0.0
+                costs.append((float(np.sum(solution.residual_w**2)), response, kept))
         costs.sort(key=lambda cost: cost[0])
         samples = filtered
         if self._known.samples is None:
@@ -239,6 +280,7 @@ class ResponseFit:
         level: NDArray[np.float64] | None = None
         with_lag = True
         plain_rows = response.samples == 1
+        used = 0.0
         for number in range(_ROUNDS):
             if self._progress is not None:
                 self._progress(f"response, round {number + 1} of {_ROUNDS}")
@@ -250,14 +292,19 @@ class ResponseFit:
                 plain, without = self._descend(response, some, weights, levels, _TOLERANCE, with_lag=False)
                 if plain - cost < _LAG_CHI_SQUARE:
                     response, with_lag = without, False
+            if number == 1 and self._respace is not None:
+                response = self._find_spacing(response, some, weights, levels, with_lag=with_lag)
             shares = self._shares(response, rows)
             drift = drift_columns(basis, level)
             solution = solve(shares, drift, value, weight, self._prior)
             slope = self._slope(response, rows, solution.power_w)
-            noise = estimate_noise(solution.residual_w, slope, self._step_w / np.sqrt(12))
+            # Residuals are smaller than errors, by what was fitted to them.
+            freedom = max(len(rows) - used, 0.1 * len(rows)) / len(rows)
+            noise = estimate_noise(solution.residual_w / np.sqrt(freedom), slope, self._step_w / np.sqrt(12))
             weight = robust_weights(solution.residual_w, noise.variance(slope))
             level = shares @ solution.power_w
             known = posterior(shares, drift, weight, self._prior)
+            used = effective_parameters(known, self._prior) + drift.shape[1] + 2 + with_lag
             self._prior = learned_prior(
                 solution.power_w, known, self._occupancy.time_s[: self._occupancy.layers], self._prior
             )
@@ -267,7 +314,52 @@ class ResponseFit:
         solution = solve(shares, drift, value, weight, self._prior)
         names = ["delay_s", "length_s"] + ["lag_s"] * with_lag + ["blur_s"] * (response.blur_s > 0)
         jacobian = self._jacobian(response, rows, solution.power_w, names)
-        return Fit(response, solution, noise, rows, value, shares, drift, weight, slope, tuple(names), jacobian)
+        return Fit(
+            self._occupancy,
+            self._spacing_s,
+            response,
+            solution,
+            noise,
+            rows,
+            value,
+            shares,
+            drift,
+            weight,
+            slope,
+            tuple(names),
+            jacobian,
+        )
+
+    def _find_spacing(
+        self,
+        response: Response,
+        rows: NDArray[np.intp],
+        weight: NDArray[np.float64],
+        level_w: NDArray[np.float64] | None,
+        *,
+        with_lag: bool,
+    ) -> Response:
+        """Look for a pause before each layer, and keep it if the residual falls by it."""
+        assert self._respace is not None
+        before = self._occupancy
+        tried = []
+        for spacing in _SPACINGS_S:
+            self._occupancy = self._respace(spacing)
+            cost, found = self._descend(response, rows, weight, level_w, 1e-3, with_lag=with_lag)
+            tried.append((cost, spacing, found))
+        # The residual is about a parabola of the pause around its least.
+        costs, spacings = np.array([one[0] for one in tried]), np.array(_SPACINGS_S)
+        least = int(np.argmin(costs))
+        first = int(np.clip(least - 1, 0, len(spacings) - 3))
+        bend, slope, _ = np.polyfit(spacings[first : first + 3] * 1e6, costs[first : first + 3], 2)
+        spacing = float(np.clip(-0.5e-6 * slope / bend, 0.0, spacings[-1])) if bend > 0 else float(spacings[least])
+        self._occupancy = self._respace(spacing)
+        cost, found = self._descend(tried[least][2], rows, weight, level_w, 1e-3, with_lag=with_lag)
+        if tried[0][0] - cost < _SPACING_CHI_SQUARE:
+            self._occupancy = before
+            return response
+        self._spacing_s = spacing
+        return found
 
     def _slope(self, response: Response, rows: NDArray[np.intp], power_w: NDArray[np.float64]) -> NDArray[np.float64]:
         first = max(0, int(rows[0]) - 12 * response.samples) if response.samples > 1 else int(rows[0])

@@ -217,7 +217,7 @@ def _maximise(
     Returns:
         Coefficients, the blur's scale in s, the log-likelihood, and the root mean square error of a tick in s.
     """
-    coefficients: NDArray[np.float64] = np.linalg.lstsq(basis, 0.5 * (old_s + new_s), rcond=None)[0]
+    coefficients = np.asarray(np.linalg.lstsq(basis, 0.5 * (old_s + new_s), rcond=None)[0], dtype=np.float64)
     best: tuple[float, NDArray[np.float64], float] | None = None
     for softness in width_s * np.array([0.3, 0.1, 0.03, 0.01, 0.003, 0.001]):
         coefficients, loglik = _newton(basis, old_s, new_s, coefficients, float(softness))

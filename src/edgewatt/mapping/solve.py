@@ -118,6 +118,11 @@ def posterior(
     return covariance
 
 
+def effective_parameters(covariance: NDArray[np.float64], prior: Prior) -> float:
+    """Number of powers that the values decide: each segment counts by how much of its prior's variance is gone."""
+    return float(np.sum(1 - np.diag(covariance) / prior.deviation_w**2))
+
+
 def learned_prior(
     power_w: NDArray[np.float64], covariance: NDArray[np.float64], time_s: NDArray[np.float64], prior: Prior
 ) -> Prior:

@@ -14,7 +14,7 @@ taken at its word.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -74,6 +74,18 @@ class LayerTimeline:
         """
         usual_end = self.cycle_end_s[:-1] + _STALL_GAPS * self.usual_gap_s
         return np.concatenate((self.cycle_start_s[:1], np.minimum(usual_end, self.cycle_start_s[1:])))
+
+
+def spaced(timeline: LayerTimeline, spacing_s: float) -> LayerTimeline:
+    """The same timeline with a pause before each layer that runs, in which the profiler measures nothing.
+
+    Args:
+        timeline: A timeline laid out back from the ends of its cycles.
+        spacing_s: The pause in s.
+    """
+    ran = np.asarray((timeline.end_s > timeline.start_s).any(axis=0), dtype=np.int64)
+    behind = np.cumsum(ran[::-1])[::-1] - ran
+    return replace(timeline, start_s=timeline.start_s - spacing_s * behind, end_s=timeline.end_s - spacing_s * behind)
 
 
 def stamps_of(layers: LayerCycles) -> Stamps:

@@ -10,6 +10,10 @@ from math import prod
 from edgewatt.errors import FormatError, printable
 
 
+#: Operations that a backend lists but does not execute.
+FREE_OPERATIONS = frozenset({"noop", "shape_call", "constant"})
+
+
 class LayerKind(str, Enum):
     """The four kinds of layer that have tables and predictors of their own."""
 

@@ -55,6 +55,11 @@ class MeanPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.polynomial_: Polynomial = constant(kind, value)
         return self
 
+    @property
+    def function_(self) -> Polynomial:
+        """What was fitted."""
+        return self.polynomial_
+
     def predict(self, table: pl.DataFrame | Array) -> Array:
         """Predict the mean for every row, shape (rows,)."""
         return self.polynomial_.predict(table)

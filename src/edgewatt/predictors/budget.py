@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from math import isnan
 
-from edgewatt.errors import EdgewattError
-from edgewatt.predictors.prediction import NetworkPrediction
+from edgewatt.errors import EdgewattError, printable
+from edgewatt.predictors.network_prediction import Interval, NetworkPrediction
+
+#: What must keep a limit: the upper end of the interval, or the prediction itself.
+AT = ("upper", "mean")
+
+#: So many of the layers that cost most are named.
+_NAMED_LAYERS = 3
 
 
 @dataclass(frozen=True)
@@ -34,22 +40,91 @@ class Budget:
                 raise EdgewattError(f"the limit {name} is not a number", fix="Give one, or leave it out")
 
 
-def exceeded(prediction: NetworkPrediction, budget: Budget) -> list[str]:
+def exceeded(prediction: NetworkPrediction, budget: Budget, at: str = "upper") -> list[str]:
     """Name the limits that a prediction is over, in words; none, when it keeps them all.
 
-    Layers that no predictor covers take energy and time too, so a prediction that leaves some out can only
-    be over a limit for certain, not under it.
+    Each line says by how much, and which layers cost most. Layers that no predictor covers take energy and time too,
+    so a prediction that leaves some out can only be over a limit for certain, not under it.
+
+    Args:
+        prediction: The prediction.
+        budget: The limits.
+        at: What must keep them: `upper`, the upper end of the 90 % interval, which is the prediction itself where it
+            has no interval; or `mean`, the prediction.
+
+    Raises:
+        EdgewattError: `at` is neither.
     """
-    including_j, including_w = prediction.energy_including_idle_j, prediction.power_including_idle_w
-    energy_j = prediction.energy_above_idle_j if including_j is None else including_j
-    power_w = prediction.power_above_idle_w if including_w is None else including_w
-    checks = (
-        ("energy", energy_j * 1e3, budget.max_energy_mj, "mJ"),
-        ("mean power", power_w, budget.max_power_w, "W"),
-        ("runtime", prediction.runtime_s * 1e3, budget.max_runtime_ms, "ms"),
-    )
+    if at not in AT:
+        raise EdgewattError(f"a budget cannot be held at {at!r}", fix=f"Use one of {', '.join(AT)}")
     return [
-        f"{name} {value:.4g} {unit}, at most {limit:g} {unit} allowed"
-        for name, value, limit, unit in checks
-        if limit is not None and value is not None and value > limit
+        _line(quantity, limit, at, prediction)
+        for quantity, limit in zip(
+            _quantities(prediction), (budget.max_energy_mj, budget.max_power_w, budget.max_runtime_ms), strict=True
+        )
+        if limit is not None and quantity.value is not None and quantity.held(at) > limit
     ]
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """One of the things that are limited, in its unit."""
+
+    name: str
+    unit: str
+    value: float | None
+    high: float | None
+    costs: tuple[float, ...]
+
+    def held(self, at: str) -> float:
+        """What must keep the limit."""
+        assert self.value is not None
+        return self.value if at == "mean" or self.high is None else self.high
+
+
+def _quantities(prediction: NetworkPrediction) -> list[_Quantity]:
+    """Energy, mean power and runtime, of the calibrated network where it is known, else of the sum over layers."""
+    whole = prediction.whole
+    including_j, including_w = prediction.energy_including_idle_j, prediction.power_including_idle_w
+    energy_j: float | None = prediction.energy_above_idle_j if including_j is None else including_j
+    power_w = prediction.power_above_idle_w if including_w is None else including_w
+    runtime_s = prediction.runtime_s
+    energy_high = power_high = runtime_high = None
+    if whole is not None:
+        runtime_s, runtime_high = whole.runtime_s, _high(whole.runtime_interval_s)
+        if whole.energy_j is not None:
+            energy_j, power_w = whole.energy_j, whole.power_w
+            energy_high, power_high = _high(whole.energy_interval_j), _high(whole.power_interval_w)
+    energies = tuple(layer.energy_j or 0.0 for layer in prediction.layers)
+    runtimes = tuple(layer.runtime_s or 0.0 for layer in prediction.layers)
+    return [
+        _Quantity("energy", "mJ", _times(energy_j, 1e3), _times(energy_high, 1e3), energies),
+        _Quantity("mean power", "W", power_w, power_high, energies),
+        _Quantity("runtime", "ms", runtime_s * 1e3, _times(runtime_high, 1e3), runtimes),
+    ]
+
+
+def _line(quantity: _Quantity, limit: float, at: str, prediction: NetworkPrediction) -> str:
+    held = quantity.held(at)
+    is_upper = quantity.value is not None and held != quantity.value
+    what = f" (upper end of its interval; predicted {quantity.value:.4g})" if is_upper else ""
+    over = held - limit
+    share = f", {over / limit:.0%}" if limit > 0.0 else ""
+    line = (
+        f"{quantity.name} {held:.4g} {quantity.unit}{what}, at most {limit:g} {quantity.unit} allowed: "
+        f"over by {over:.3g} {quantity.unit}{share}"
+    )
+    total = sum(quantity.costs)
+    if total <= 0.0:
+        return line
+    order = sorted(range(len(quantity.costs)), key=lambda index: -quantity.costs[index])[:_NAMED_LAYERS]
+    named = [f"{printable(prediction.layers[i].layer.name)} ({quantity.costs[i] / total:.0%})" for i in order]
+    return f"{line}; most of it goes to {', '.join(named)}"
+
+
+def _high(interval: Interval | None) -> float | None:
+    return None if interval is None else interval.high
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

@@ -6,18 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgewatt.predictors.folder import Predictors
+from edgewatt.predictors.physics_function import PhysicsFunction
+from edgewatt.predictors.polynomial import Polynomial
+from edgewatt.predictors.scoring import NETWORKS_KEY
 from edgewatt.predictors.storage import StoredPredictor
 
 _LIMITS = """\
 - They hold for the board, its clocks and power mode, the backend and the precisions that were recorded, and for no
   other.
-- A polynomial goes anywhere outside the range that it was trained in. Predictions are kept within the limits of
-  the table below; a layer whose features lie outside the training range may be far off.
+- Outside the range that it was trained in a predictor guesses. Predictions are kept within the limits of the table
+  above; a layer whose features lie outside the training range may be far off.
 - Power is above idle; the energy of a network with idle adds the idle power times its runtime.
-- Layers that are neither convolutional, pooling nor dense have no predictor. A network's totals leave them out, and
-  `edgewatt predict` says what share they are.
+- A kind of layer without a predictor of its own is answered by the fallback of all kinds together, where there is one
+  (status `fallback`); else a network's totals leave it out (status `uncovered`).
 - The sum of the layers' runtimes is not the network's: profiling adds to each layer, and the time between layers is
-  in none.
+  in none. Only a calibration on measured networks bridges that.
+- Intervals hold for layers and networks like those trained on. An extrapolated layer's interval is widened, but
+  nothing measured says by how much it should be.
+- Do not use them to compare boards, power modes or precisions that were not recorded, to certify a power limit, or for
+  networks that are not CNNs.
 """
 
 
@@ -40,6 +47,7 @@ def training_card(predictors: Predictors, metrics: Mapping[str, Any], notes: Seq
         f"- Mapping methods of the powers: {_listed(predictors.methods)}",
         f"- Precisions: {_listed(predictors.precisions)}",
         f"- Mean idle power: {'not known' if idle is None else f'{idle:.3f} W'}",
+        *_run_lines(predictors.runs),
         "",
         "## Scores",
         "",
@@ -47,11 +55,16 @@ def training_card(predictors: Predictors, metrics: Mapping[str, Any], notes: Seq
         "(geometric, where all targets are positive). Cross-validation by network leaves out whole networks, by row",
         "single layers.",
         "",
-        *_score_table(metrics),
+        *_score_table({kind: targets for kind, targets in metrics.items() if kind != NETWORKS_KEY}),
+        "",
+        *_network_lines(metrics.get(NETWORKS_KEY), predictors),
+        "## Intervals",
+        "",
+        *_interval_lines(metrics),
         "",
         "## Predictors",
         "",
-        *_predictor_table(list(predictors.by_purpose.values())),
+        *_predictor_table([*predictors.by_purpose.values(), *predictors.fallback.values()]),
         "",
         *(f"- Not trained: {purpose} ({reason})." for purpose, reason in (predictors.left_out or {}).items()),
         *(f"- Simplified: {note}." for note in notes),
@@ -65,12 +78,14 @@ def training_card(predictors: Predictors, metrics: Mapping[str, Any], notes: Seq
 
 def _score_table(metrics: Mapping[str, Any]) -> list[str]:
     lines = [
-        "| layers | target | rows | networks | by | cross-validation | mean | held-out rows | held out | mean |",
-        "|---|---|--:|--:|---|--:|--:|--:|--:|--:|",
+        "| layers | target | rows | networks | by | cross-validation | NeuralPower | mean | held-out rows | held out "
+        "| NeuralPower | mean |",
+        "|---|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for kind, targets in metrics.items():
         for target, entry in targets.items():
-            cv, test, mean = entry["cv"], entry["test"], entry["baselines"]["mean"]
+            cv, test = entry["cv"], entry["test"]
+            mean, neuralpower = (entry["baselines"].get(name, {}) for name in ("mean", "neuralpower"))
             cells = [
                 kind,
                 target,
@@ -78,27 +93,94 @@ def _score_table(metrics: Mapping[str, Any]) -> list[str]:
                 str(cv["networks"]),
                 cv["grouping"],
                 _errors(cv),
-                _errors(mean["cv"]),
+                _errors(neuralpower.get("cv")),
+                _errors(mean.get("cv")),
                 "0" if test is None else str(test["rows"]),
                 _errors(test),
-                _errors(mean["test"]),
+                _errors(neuralpower.get("test")),
+                _errors(mean.get("test")),
             ]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
+def _run_lines(runs: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """What is known of the recordings, in the order that a reader asks for it."""
+    known = {key.replace("_", " "): values for key, values in runs.items() if key != "interrupted"}
+    if not known:
+        return ["- Board, power mode, clocks, versions: not known, for the training tables do not tell"]
+    first = [key for key in ("board", "power mode", "clocks", "backend", "versions", "date") if key in known]
+    return [f"- {key.capitalize()}: {_listed(known[key])}" for key in [*first, *(k for k in known if k not in first)]]
+
+
+def _network_lines(entries: Mapping[str, Any] | None, predictors: Predictors) -> list[str]:
+    if not entries:
+        return []
+    calibration = predictors.calibration
+    measured = "nothing but its layers" if calibration is None or not calibration.networks else "the whole network"
+    lines = [
+        "## Whole networks",
+        "",
+        f"Each network predicted by predictors and a calibration that had not seen it; what was measured is {measured}.",
+        "MAPE in %, and in brackets Spearman's rank correlation. Beside it stand a x MACs + b x bytes + c x layers, and",
+        "the mean network.",
+        "",
+        "| target | networks | predicted | MACs, bytes, layers | mean |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for target, entry in entries.items():
+        if entry["cv"] is None:
+            continue
+        found = [entry["cv"], *(entry["baselines"].get(name, {}).get("cv") for name in ("macs+bytes+layers", "mean"))]
+        lines.append(f"| {target} | {entry['cv']['rows']} | {' | '.join(map(_network_error, found))} |")
+    return [*lines, ""]
+
+
+def _network_error(entry: Mapping[str, Any] | None) -> str:
+    if entry is None or entry["mape"] is None:
+        return "–"
+    rank = entry["rank_correlation"]
+    return f"{100 * entry['mape']:.1f}" + ("" if rank is None else f" ({rank:.2f})")
+
+
+def _interval_lines(metrics: Mapping[str, Any]) -> list[str]:
+    lines = [
+        "Share of left-out layers that lie in the 90 % interval made from the other folds: of all, and of the worst and",
+        "best fold.",
+        "",
+        "| layers | target | covered | worst fold | best fold |",
+        "|---|---|--:|--:|--:|",
+    ]
+    for kind, targets in metrics.items():
+        for target, entry in targets.items():
+            coverage = (entry.get("interval") or {}).get("coverage")
+            if coverage is not None:
+                shares = (f"{100 * coverage[name]:.0f} %" for name in ("mean", "least", "greatest"))
+                lines.append(f"| {kind} | {target} | {' | '.join(shares)} |")
+    return lines
+
+
 def _predictor_table(predictors: Sequence[StoredPredictor]) -> list[str]:
     lines = [
-        "| layers | target | predictor | terms | least predicted | greatest predicted | trained from | to |",
+        "| layers | target | predictor | size | least predicted | greatest predicted | trained from | to |",
         "|---|---|---|--:|--:|--:|--:|--:|",
     ]
     for stored in predictors:
-        unit, function = stored.target.unit, stored.polynomial
-        numbers = (function.lower, function.upper, *stored.target_range)
+        unit = stored.target.unit
+        numbers = (*_limits_and_size(stored)[:2], *stored.target_range)
         limits = ["none" if value is None else f"{value:.4g} {unit}" for value in numbers]
-        cells = [str(stored.kind), str(stored.target), stored.name, str(len(function.coefficients)), *limits]
+        kind = "fallback" if stored.kind is None else str(stored.kind)
+        cells = [kind, str(stored.target), stored.name, _limits_and_size(stored)[2], *limits]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _limits_and_size(stored: StoredPredictor) -> tuple[float | None, float | None, str]:
+    function = stored.function
+    if isinstance(function, Polynomial):
+        return function.lower, function.upper, f"{len(function.coefficients)} terms"
+    assert isinstance(function, PhysicsFunction)
+    return function.lower, function.upper, f"{len(function.forest.roots)} trees"
 
 
 def _errors(entry: Mapping[str, Any] | None) -> str:

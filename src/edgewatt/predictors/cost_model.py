@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from edgewatt.predictors.terms import Array
 
@@ -46,6 +45,8 @@ def fit_cost_model(terms: Mapping[str, Array], y: Array) -> CostModel:
         terms: Terms, none negative, each of shape (n,).
         y: What the sum shall be, shape (n,), positive.
     """
+    from scipy.optimize import nnls  # predicting needs numpy alone
+
     columns = np.column_stack(list(terms.values()))
     scale = columns.mean(axis=0)
     used = np.flatnonzero(scale > 0.0)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold
+
+from edgewatt.networks.layer import LayerKind
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -47,3 +52,65 @@ def _splits(
         return "network", list(GroupKFold(min(folds, count)).split(nothing, groups=numbers))
     shuffled = KFold(min(folds, rows), shuffle=True, random_state=seed)
     return "row", list(shuffled.split(nothing))
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The fold of every row of a training set's tables.
+
+    Attributes:
+        numbers: One number a row of each kind's table.
+        grouping: What each kind's folds are of: `network`, `family` or `row`.
+    """
+
+    numbers: Mapping[LayerKind, NDArray[np.int64]]
+    grouping: Mapping[LayerKind, str]
+
+
+def network_folds(
+    tables: Mapping[LayerKind, pl.DataFrame],
+    folds: int,
+    *,
+    groups: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Folds:
+    """Folds of whole networks, the same for every kind; single rows for a kind that few networks have.
+
+    Args:
+        tables: Tables with the column `network`.
+        folds: At most so many.
+        groups: What is left out together: the family of each network; None for each network alone.
+        seed: Of the assignment of rows.
+    """
+    network_rows = Counter(name for table in tables.values() for name in table["network"].to_list())
+    group_of = {name: name if groups is None else groups[name] for name in network_rows}
+    group_rows: Counter[str] = Counter()
+    for name, rows in network_rows.items():
+        group_rows[group_of[name]] += rows
+    # The largest first, each into the fold that has fewest rows.
+    sizes = np.zeros(max(1, min(folds, len(group_rows))))
+    fold_of = {}
+    for group, rows in sorted(group_rows.items(), key=lambda item: (-item[1], item[0])):
+        fold_of[group] = int(sizes.argmin())
+        sizes[fold_of[group]] += rows
+    numbers, grouping = {}, {}
+    least = NETWORKS_FOR_GROUPING if groups is None else 2
+    for kind, table in tables.items():
+        own = [group_of[name] for name in table["network"].to_list()]
+        if len(set(own)) >= least:
+            numbers[kind] = np.array([fold_of[group] for group in own], dtype=np.int64)
+            grouping[kind] = "network" if groups is None else "family"
+        else:
+            numbers[kind], grouping[kind] = _row_numbers(table.height, folds, seed), "row"
+    return Folds(numbers, grouping)
+
+
+def row_folds(tables: Mapping[LayerKind, pl.DataFrame], folds: int, seed: int = 0) -> Folds:
+    """Folds of single rows, which flatter: a network's layers resemble each other."""
+    numbers = {kind: _row_numbers(table.height, folds, seed) for kind, table in tables.items()}
+    return Folds(numbers, dict.fromkeys(tables, "row"))
+
+
+def _row_numbers(rows: int, folds: int, seed: int) -> NDArray[np.int64]:
+    numbers: NDArray[np.int64] = np.random.default_rng(seed).permutation(rows) % min(folds, max(rows, 1))
+    return numbers

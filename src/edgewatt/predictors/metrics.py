@@ -25,6 +25,8 @@ class Scores:
         rows: Number of rows.
         networks: Number of networks that they come from.
         zero_rows: Rows whose true value is 0, which the relative errors leave out.
+        median: Median absolute relative error, a fraction; None where every true value is 0.
+        rank_correlation: Spearman's, of the order of rows; None where there are fewer than three or none varies.
     """
 
     mape: float | None
@@ -35,6 +37,8 @@ class Scores:
     rows: int
     networks: int
     zero_rows: int
+    median: float | None
+    rank_correlation: float | None
 
 
 def scores(true: Array, predicted: Array, networks: Sequence[str] | NDArray[Any]) -> Scores:
@@ -58,4 +62,29 @@ def scores(true: Array, predicted: Array, networks: Sequence[str] | NDArray[Any]
         rows=len(true),
         networks=len(set(networks)),
         zero_rows=int((~valid).sum()),
+        median=float(np.median(relative)) if valid.any() else None,
+        rank_correlation=rank_correlation(true, predicted),
     )
+
+
+def rank_correlation(true: Array, predicted: Array) -> float | None:
+    """Spearman's rank correlation: whether the order is right, which is what choosing between networks needs.
+
+    Args:
+        true: Shape (rows,).
+        predicted: Shape (rows,).
+
+    Returns:
+        From -1 to 1; None for fewer than three rows, or where a side does not vary.
+    """
+    if len(true) < 3 or np.ptp(true) == 0.0 or np.ptp(predicted) == 0.0:
+        return None
+    return float(np.corrcoef(_ranks(true), _ranks(predicted))[0, 1])
+
+
+def _ranks(values: Array) -> Array:
+    """Ranks from 1, equal values sharing the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: Array = (last - (counts - 1) / 2.0)[inverse]
+    return ranks

@@ -156,6 +156,11 @@ class NeuralPowerPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self
 
+    @property
+    def function_(self) -> Polynomial:
+        """What was fitted."""
+        return self.polynomial_
+
     def predict(self, table: pl.DataFrame | Array) -> Array:
         """Predict the target, shape (rows,); see `Polynomial.predict`."""
         return self.polynomial_.predict(table)

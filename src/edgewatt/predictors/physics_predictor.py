@@ -70,7 +70,9 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.trees = trees
         self.seed = seed
 
-    def fit(self, table: pl.DataFrame, y: Array, groups: Sequence[str] | NDArray[Any] | None = None) -> PhysicsPredictor:
+    def fit(
+        self, table: pl.DataFrame, y: Array, groups: Sequence[str] | NDArray[Any] | None = None
+    ) -> PhysicsPredictor:
         """Fit costs and trees.
 
         Args:

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.estimate import Estimate, plain_estimate
 from edgewatt.predictors.terms import Array, feature_columns, stack, term_values
 
 
@@ -65,6 +66,10 @@ class Polynomial:
             total = np.exp(np.clip(total, -700.0, 700.0))
         lower = -np.inf if self.lower is None else self.lower
         return np.clip(total, lower, np.inf if self.upper is None else self.upper)
+
+    def estimate(self, table: pl.DataFrame | Array) -> Estimate:
+        """Predict the target; a polynomial is as sure of one layer as of another."""
+        return plain_estimate(self.predict(table))
 
 
 def constant(

@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
-from pathlib import Path
+from dataclasses import dataclass
+from math import hypot
 
+import numpy as np
 import polars as pl
 
 from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.errors import EdgewattError, printable
-from edgewatt.formats.csv_file import write_csv
-from edgewatt.networks.layer import Layer, LayerKind
+from edgewatt.networks.layer import FREE_OPERATIONS, Layer, LayerKind
+from edgewatt.predictors.estimate import Estimate
+from edgewatt.predictors.fallback import fallback_estimate
 from edgewatt.predictors.folder import Predictors, load_predictors
-from edgewatt.predictors.network_prediction import LayerPrediction, NetworkPrediction, Status
+from edgewatt.predictors.intervals import interval
+from edgewatt.predictors.network_prediction import Interval, LayerPrediction, NetworkPrediction, Status
+from edgewatt.predictors.physics_function import PhysicsFunction
+from edgewatt.predictors.predictions_file import write_predictions
 from edgewatt.predictors.storage import StoredPredictor
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import feature_columns
+from edgewatt.predictors.whole_network import whole_network
 
 __all__ = ["LayerPrediction", "NetworkPrediction", "Status", "load_predictors", "predict", "write_predictions"]
 
-#: Operations that a backend lists but does not execute.
-FREE_OPERATIONS = frozenset({"noop", "shape_call", "constant"})
+#: A layer with a feature outside the training range has an interval as if predictors were so much less sure.
+_OUTSIDE_WIDENING = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What one predictor says of the layers of a kind."""
+
+    estimate: Estimate
+    interval: float | None
+    is_fallback: bool
+
+    def interval_at(self, row: int, widening: float) -> Interval | None:
+        """The interval of a layer, in the target's unit."""
+        if self.interval is None:
+            return None
+        return interval(float(self.estimate.value[row]), widening * float(self.estimate.spread[row]), self.interval)
 
 
 def predict(layers: Sequence[Layer], predictors: Predictors) -> NetworkPrediction:
@@ -30,6 +51,9 @@ def predict(layers: Sequence[Layer], predictors: Predictors) -> NetworkPredictio
     Args:
         layers: Its layers, in execution order.
         predictors: What `train` made; `load_predictors` reads them.
+
+    Raises:
+        EdgewattError: A prediction is not finite.
     """
     result: list[LayerPrediction | None] = [None] * len(layers)
     kinds = [None if layer.operation in FREE_OPERATIONS else table_kind(layer) for layer in layers]
@@ -41,78 +65,100 @@ def predict(layers: Sequence[Layer], predictors: Predictors) -> NetworkPredictio
         predicted = _predict_kind(kind, [layers[index] for index in chosen], predictors)
         for index, layer_prediction in zip(chosen, predicted, strict=True):
             result[index] = layer_prediction
-    return NetworkPrediction(tuple(layer for layer in result if layer is not None), predictors.idle_power_w)
+    found = tuple(layer for layer in result if layer is not None)
+    return NetworkPrediction(found, predictors.idle_power_w, whole_network(found, predictors))
 
 
 def _predict_kind(kind: LayerKind, layers: Sequence[Layer], predictors: Predictors) -> list[LayerPrediction]:
     if not layers:
         return []
     table = feature_frame(kind, layers)
-    power, runtime = predictors.get(kind, Target.POWER), predictors.get(kind, Target.RUNTIME)
-    power_w = _values(power, table)
-    runtime_ms = _values(runtime, table)
-    status = Status.UNCOVERED if power is None or runtime is None else Status.PREDICTED
-    trained_on = runtime or power
+    power, runtime = (_answer(kind, target, table, predictors) for target in (Target.POWER, Target.RUNTIME))
+    trained_on = predictors.get(kind, Target.RUNTIME) or predictors.get(kind, Target.POWER)
     outside = [()] * len(layers) if trained_on is None else _outside(trained_on, table, predictors.precisions)
+    energy_factor = predictors.energy_intervals.get(kind)
     return [
-        LayerPrediction(
-            layer=layer,
-            kind=kind,
-            status=status,
-            power_w=power_w[index],
-            runtime_s=None if (ms := runtime_ms[index]) is None else ms * 1e-3,
-            outside=outside[index],
-        )
-        for index, layer in enumerate(layers)
+        _layer_prediction(layer, kind, row, power, runtime, outside[row], energy_factor)
+        for row, layer in enumerate(layers)
     ]
 
 
-def _values(stored: StoredPredictor | None, table: pl.DataFrame) -> list[float] | list[None]:
-    if stored is None:
-        return [None] * table.height
-    values: list[float] = stored.polynomial.predict(table).tolist()
-    wrong = next((index for index, value in enumerate(values) if not isfinite(value)), None)
-    if wrong is not None:
+def _answer(kind: LayerKind, target: Target, table: pl.DataFrame, predictors: Predictors) -> _Answer | None:
+    stored, fallback = predictors.get(kind, target), predictors.fallback.get(target)
+    if stored is not None:
+        found = _Answer(stored.function.estimate(table), stored.interval, False)
+    elif fallback is not None and isinstance(fallback.function, PhysicsFunction):
+        found = _Answer(fallback_estimate(fallback.function, kind, table), fallback.interval, True)
+    else:
+        return None
+    wrong = np.flatnonzero(~np.isfinite(found.estimate.value))
+    if len(wrong):
         raise EdgewattError(
-            f"the {stored.target} of {stored.kind} layers is predicted as {values[wrong]}",
-            where=f"layer {printable(table['layer_name'][wrong])!r}",
+            f"the {target} of {kind} layers is predicted as {found.estimate.value[wrong[0]]}",
+            where=f"layer {printable(table['layer_name'][int(wrong[0])])!r}",
             fix="Train the predictors again",
         )
-    return values
+    return found
+
+
+def _layer_prediction(
+    layer: Layer,
+    kind: LayerKind,
+    row: int,
+    power: _Answer | None,
+    runtime: _Answer | None,
+    outside: tuple[str, ...],
+    energy_factor: float | None,
+) -> LayerPrediction:
+    answers = [answer for answer in (power, runtime) if answer is not None]
+    widening = _OUTSIDE_WIDENING if outside else 1.0
+    power_w = None if power is None else float(power.estimate.value[row])
+    runtime_s = None if runtime is None else float(runtime.estimate.value[row]) * 1e-3
+    runtime_ms = None if runtime is None else runtime.interval_at(row, widening)
+    return LayerPrediction(
+        layer=layer,
+        kind=kind,
+        status=_status(answers),
+        power_w=power_w,
+        runtime_s=runtime_s,
+        outside=outside,
+        power_interval_w=None if power is None else power.interval_at(row, widening),
+        runtime_interval_s=None if runtime_ms is None else Interval(runtime_ms.low * 1e-3, runtime_ms.high * 1e-3),
+        energy_interval_j=_energy_interval(row, power, runtime, widening, energy_factor),
+        distant=any(bool(answer.estimate.distant[row]) for answer in answers),
+    )
+
+
+def _status(answers: Sequence[_Answer]) -> Status:
+    if len(answers) < 2:
+        return Status.UNCOVERED
+    return Status.FALLBACK if any(answer.is_fallback for answer in answers) else Status.PREDICTED
+
+
+def _energy_interval(
+    row: int, power: _Answer | None, runtime: _Answer | None, widening: float, factor: float | None
+) -> Interval | None:
+    """The energy's own interval; where it has none, as if power and runtime were off in the same direction."""
+    if power is None or runtime is None:
+        return None
+    if factor is not None and not (power.is_fallback or runtime.is_fallback):
+        value, spread = (
+            float(power.estimate.value[row]) * float(runtime.estimate.value[row]) * 1e-3,
+            hypot(float(power.estimate.spread[row]), float(runtime.estimate.spread[row])),
+        )
+        return interval(value, widening * spread, factor)
+    of_power, of_runtime = power.interval_at(row, widening), runtime.interval_at(row, widening)
+    if of_power is None or of_runtime is None:
+        return None
+    return Interval(of_power.low * of_runtime.low * 1e-3, of_power.high * of_runtime.high * 1e-3)
 
 
 def _outside(stored: StoredPredictor, table: pl.DataFrame, precisions: Sequence[str]) -> list[tuple[str, ...]]:
     """For each row the features that lie outside the range of the training."""
+    assert stored.kind is not None
     columns = feature_columns(stored.kind, table)
     ranges = {name: ends for name, ends in stored.feature_ranges.items() if name in columns}
     beyond = {name: (columns[name] < low) | (columns[name] > high) for name, (low, high) in ranges.items()}
     if precisions:
         beyond["precision"] = ~table["precision"].is_in(list(precisions)).to_numpy()
     return [tuple(name for name, flags in beyond.items() if flags[row]) for row in range(table.height)]
-
-
-def predictions_frame(prediction: NetworkPrediction) -> pl.DataFrame:
-    """The prediction as the table of `predictions.csv`, one row a layer in execution order."""
-    layers = prediction.layers
-    floats = {
-        "power_prediction (W)": [layer.power_w for layer in layers],
-        "runtime_prediction (ms)": [_times(layer.runtime_s, 1e3) for layer in layers],
-        "energy_prediction (mJ)": [_times(layer.energy_j, 1e3) for layer in layers],
-    }
-    return pl.DataFrame(
-        {
-            "layer_name": [layer.layer.name for layer in layers],
-            "layer_type": [layer.kind.value for layer in layers],
-            **floats,
-        },
-        schema={"layer_name": pl.String, "layer_type": pl.String, **dict.fromkeys(floats, pl.Float64)},
-    )
-
-
-def write_predictions(path: Path, prediction: NetworkPrediction) -> None:
-    """Write `predictions.csv`, whole or not at all; what is not predicted is an empty field."""
-    write_csv(path, predictions_frame(prediction))
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor

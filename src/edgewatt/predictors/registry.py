@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from edgewatt.errors import EdgewattError
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.baselines import MeanPredictor
+from edgewatt.predictors.estimate import Function
 from edgewatt.predictors.neuralpower import NeuralPowerPredictor
-from edgewatt.predictors.polynomial import Polynomial
+from edgewatt.predictors.physics_predictor import PhysicsPredictor
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import Array
 
@@ -23,17 +24,19 @@ class Predictor(Protocol):
     """What a predictor is: scikit-learn's fit and predict, told of networks, and a function to store.
 
     Attributes:
-        polynomial_: What was fitted.
         note_: What was simplified, in words; empty where nothing was.
     """
 
-    polynomial_: Polynomial
     note_: str
 
-    def fit(self, table: pl.DataFrame | Array, y: Array, groups: Sequence[str] | NDArray[Any] | None = None) -> Any:
+    @property
+    def function_(self) -> Function:
+        """What was fitted, as it is stored."""
+
+    def fit(self, table: pl.DataFrame, y: Array, groups: Sequence[str] | NDArray[Any] | None = None) -> Any:
         """Fit to one row a layer and its target, shape (rows,)."""
 
-    def predict(self, table: pl.DataFrame | Array) -> Array:
+    def predict(self, table: pl.DataFrame) -> Array:
         """Predict the target, shape (rows,)."""
 
     def get_params(self) -> dict[str, Any]:
@@ -64,10 +67,19 @@ def _mean(kind: LayerKind, target: Target, settings: Settings) -> Predictor:
     return predictor
 
 
+def _physics(kind: LayerKind, target: Target, settings: Settings) -> Predictor:
+    predictor: Predictor = PhysicsPredictor(kind, target, **settings)
+    return predictor
+
+
 _PREDICTORS: Mapping[str, Callable[[LayerKind, Target, Settings], Predictor]] = {
+    "physics": _physics,
     "neuralpower": _neuralpower,
     "mean": _mean,
 }
+
+#: The predictor that is trained where none is named.
+DEFAULT_PREDICTOR = "physics"
 
 #: Names that `new_predictor` knows.
 PREDICTOR_NAMES = tuple(_PREDICTORS)

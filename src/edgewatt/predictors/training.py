@@ -3,28 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from edgewatt.errors import EdgewattError
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.card import training_card
-from edgewatt.predictors.evaluation import cross_validate
+from edgewatt.predictors.cross_prediction import CrossPrediction, cross_predict, measured_rows
+from edgewatt.predictors.fallback import TREES, fallback_interval, fit_fallback
 from edgewatt.predictors.folder import PREDICTED_KINDS, Predictors, write_predictors
+from edgewatt.predictors.folds import network_folds
 from edgewatt.predictors.metrics import scores
+from edgewatt.predictors.network_calibration import NetworkCalibration
+from edgewatt.predictors.network_scores import (
+    baseline_values,
+    calibrate,
+    calibrated_values,
+    measured_networks,
+    network_sums,
+)
 from edgewatt.predictors.neuralpower import MINIMUM_ROWS
-from edgewatt.predictors.registry import DEGREES, PREDICTOR_NAMES, Predictor, Settings, new_predictor
+from edgewatt.predictors.registry import (
+    DEFAULT_PREDICTOR,
+    DEGREES,
+    PREDICTOR_NAMES,
+    Predictor,
+    Settings,
+    new_predictor,
+)
+from edgewatt.predictors.scoring import (
+    NETWORKS_KEY,
+    energy_interval,
+    interval_entry,
+    layer_interval,
+    layer_scores,
+    network_entries,
+)
 from edgewatt.predictors.storage import StoredPredictor
-from edgewatt.predictors.targets import Target, target_values
-from edgewatt.predictors.terms import Array, feature_columns
+from edgewatt.predictors.targets import Target
+from edgewatt.predictors.terms import feature_columns
 from edgewatt.predictors.training_data import NETWORK, TrainingData, read_training_data
 
 Metrics = dict[str, dict[str, dict[str, Any]]]
+
+#: Folds of cross-validation, at most.
+FOLDS = 10
+#: Folds of the baselines, whose scores need not be as fine; NeuralPower's Lasso takes longer than ours.
+_BASELINE_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +63,8 @@ class TrainingResult:
     Attributes:
         predictors: The trained predictors.
         metrics: What `metrics.json` holds: for each kind and target the predictor's name, its scores in
-            cross-validation (`cv`) and on the held-out networks (`test`), and the same of the baselines.
+            cross-validation (`cv`) and on the held-out networks (`test`), its intervals and their coverage
+            (`interval`), and the scores of the baselines. Whole networks stand under `network`.
         notes: What was simplified, in words.
     """
 
@@ -43,13 +73,32 @@ class TrainingResult:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Layers of one kind that have a target."""
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What is trained on what."""
 
-    table: pl.DataFrame
-    y: Array
-    networks: NDArray[Any]
+    training: TrainingData
+    test: TrainingData
+    predictor: str
+    settings: Settings
+    progress: Callable[[str], None] | None
+
+    @property
+    def has_fallback(self) -> bool:
+        return self.predictor == DEFAULT_PREDICTOR
+
+    @property
+    def tables(self) -> dict[LayerKind, pl.DataFrame]:
+        """The tables that this predictor is trained on."""
+        kinds = tuple(LayerKind) if self.has_fallback else PREDICTED_KINDS
+        return {kind: self.training.tables[kind] for kind in kinds if kind in self.training.tables}
+
+    def new(self, kind: LayerKind, target: Target) -> Predictor:
+        return new_predictor(self.predictor, kind, target, self.settings)
+
+    def step(self, name: str) -> None:
+        if self.progress:
+            self.progress(name)
 
 
 def train(
@@ -57,7 +106,7 @@ def train(
     predictors_dir: Path,
     *,
     holdout: Sequence[str] = (),
-    predictor: str = "neuralpower",
+    predictor: str = DEFAULT_PREDICTOR,
     settings: Settings | None = None,
     tune_degree: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -72,7 +121,7 @@ def train(
         holdout: Networks that are kept from training and from every choice, and scored on.
         predictor: One of `PREDICTOR_NAMES`.
         settings: The predictor's settings where they are not the usual ones, for both targets.
-        tune_degree: Let cross-validation choose the degree.
+        tune_degree: Let cross-validation choose the degree of NeuralPower's polynomials.
         progress: Called with the name of each kind and target before its turn.
 
     Raises:
@@ -81,41 +130,35 @@ def train(
     """
     data = read_training_data(training_dir)
     training, test = _divide(data, holdout, training_dir)
-    settings = _checked_settings(predictor, settings or {}, tune_degree)
-    stored: dict[tuple[LayerKind, Target], StoredPredictor] = {}
-    metrics: Metrics = {}
-    left_out: dict[str, str] = {}
-    notes: list[str] = []
-    for kind in PREDICTED_KINDS:
-        for target in Target:
-            purpose = f"{kind} {target}"
-            rows = _rows(training, kind, target)
-            if len(rows.y) < MINIMUM_ROWS:
-                left_out[purpose] = f"{len(rows.y)} layers, fewer than {MINIMUM_ROWS}"
-                continue
-            if progress:
-                progress(purpose)
-            fitted = new_predictor(predictor, kind, target, settings)
-            fitted.fit(rows.table, rows.y, rows.networks)
-            stored[kind, target] = _stored(fitted, predictor, target, rows)
-            entry = _score(predictor, kind, target, settings, fitted, rows, _rows(test, kind, target))
-            metrics.setdefault(kind.value, {})[target.value] = entry
-            if fitted.note_:
-                notes.append(f"{purpose}: {fitted.note_}")
+    plan = _Plan(training, test, predictor, _checked_settings(predictor, settings or {}, tune_degree), progress)
+    stored, left_out, notes = _fit_all(plan)
     if not stored:
         raise EdgewattError(
             f"no kind of layer has the {MINIMUM_ROWS} rows that a predictor needs",
             where=training_dir,
             fix="Add networks, or hold fewer out",
         )
+    cross = _cross(plan, predictor, FOLDS)
+    fallback = _fit_fallbacks(plan)
+    metrics, intervals = _layer_metrics(plan, cross, stored)
+    calibration = _network_metrics(plan, cross, metrics)
     predictors = Predictors(
-        by_purpose=stored,
+        by_purpose={
+            purpose: replace(one, interval=intervals.get((purpose[0].value, purpose[1].value)))
+            for purpose, one in stored.items()
+        },
         networks=training.networks,
         holdout=test.networks,
         idle_power_w=training.idle_power_w(),
         methods=training.distinct("method"),
         precisions=training.distinct("precision"),
         left_out=left_out,
+        fallback=fallback,
+        energy_intervals={
+            kind: factor for kind in LayerKind if (factor := intervals.get((kind.value, "energy"))) is not None
+        },
+        calibration=calibration,
+        runs=training.runs(),
     )
     write_predictors(predictors_dir, predictors, metrics, training_card(predictors, metrics, notes))
     return TrainingResult(predictors, metrics, tuple(notes))
@@ -136,6 +179,8 @@ def _divide(data: TrainingData, holdout: Sequence[str], where: Path) -> tuple[Tr
 def _checked_settings(predictor: str, settings: Settings, tune_degree: bool) -> Settings:
     if predictor not in PREDICTOR_NAMES:
         raise EdgewattError(f"there is no predictor {predictor!r}", fix=f"Choose one of {', '.join(PREDICTOR_NAMES)}")
+    # A setting that does not exist is told before anything is fitted.
+    new_predictor(predictor, LayerKind.CONVOLUTIONAL, Target.POWER, settings)
     if not tune_degree:
         return settings
     if predictor != "neuralpower":
@@ -145,62 +190,159 @@ def _checked_settings(predictor: str, settings: Settings, tune_degree: bool) -> 
     return {**settings, "degree": DEGREES}
 
 
-def _rows(data: TrainingData, kind: LayerKind, target: Target) -> _Rows:
-    table = data.tables.get(kind)
-    if table is None:
-        return _Rows(pl.DataFrame(), np.zeros(0), np.zeros(0, dtype=np.str_))
-    y = target_values(table, target)
-    measured = np.isfinite(y)
-    table = table.filter(pl.Series(measured))
-    return _Rows(table, y[measured], table[NETWORK].to_numpy().astype(np.str_))
+def _fit_all(
+    plan: _Plan,
+) -> tuple[dict[tuple[LayerKind, Target], StoredPredictor], dict[str, str], list[str]]:
+    """The predictor of each kind and target, why some have none, and what was simplified."""
+    stored: dict[tuple[LayerKind, Target], StoredPredictor] = {}
+    left_out: dict[str, str] = {}
+    notes = []
+    for kind in PREDICTED_KINDS if not plan.has_fallback else LayerKind:
+        for target in Target:
+            purpose = f"{kind} {target}"
+            table = plan.tables.get(kind)
+            rows = 0 if table is None else len(measured_rows(table, target)[0])
+            if table is None or rows < MINIMUM_ROWS:
+                left_out[purpose] = f"{rows} layers, fewer than {MINIMUM_ROWS}"
+                continue
+            plan.step(purpose)
+            fitted, one = _fit(plan, kind, target, table)
+            stored[kind, target] = one
+            if fitted.note_:
+                notes.append(f"{purpose}: {fitted.note_}")
+    return stored, left_out, notes
 
 
-def _stored(fitted: Predictor, name: str, target: Target, rows: _Rows) -> StoredPredictor:
-    settings = {key: value for key, value in fitted.get_params().items() if key != "kind"}
-    columns = feature_columns(fitted.polynomial_.kind, rows.table)
-    return StoredPredictor(
-        polynomial=fitted.polynomial_,
-        name=name,
+def _fit(plan: _Plan, kind: LayerKind, target: Target, table: pl.DataFrame) -> tuple[Predictor, StoredPredictor]:
+    rows, y = measured_rows(table, target)
+    measured = table[rows]
+    networks = measured[NETWORK].to_numpy().astype(np.str_)
+    fitted = plan.new(kind, target)
+    fitted.fit(measured, y, networks)
+    settings = {key: value for key, value in fitted.get_params().items() if key not in ("kind", "target")}
+    columns = feature_columns(kind, measured)
+    one = StoredPredictor(
+        function=fitted.function_,
+        name=plan.predictor,
         target=target,
         settings=settings,
-        rows=len(rows.y),
-        networks=tuple(sorted(set(rows.networks.tolist()))),
+        rows=len(y),
+        networks=tuple(sorted(set(networks.tolist()))),
         feature_ranges={key: (float(values.min()), float(values.max())) for key, values in columns.items()},
-        target_range=(float(rows.y.min()), float(rows.y.max())),
+        target_range=(float(y.min()), float(y.max())),
+    )
+    return fitted, one
+
+
+def _fit_fallbacks(plan: _Plan) -> dict[Target, StoredPredictor]:
+    """The predictors of all kinds together; none beside NeuralPower's, which has none."""
+    fallback: dict[Target, StoredPredictor] = {}
+    if not plan.has_fallback:
+        return fallback
+    for target in Target:
+        plan.step(f"fallback {target}")
+        function = fit_fallback(plan.tables, target)
+        if function is None:
+            continue
+        y = np.concatenate([measured_rows(table, target)[1] for table in plan.tables.values()])
+        fallback[target] = StoredPredictor(
+            function=function,
+            name=plan.predictor,
+            target=target,
+            settings={"trees": TREES},
+            rows=len(y),
+            networks=plan.training.networks,
+            feature_ranges={},
+            target_range=(float(y.min()), float(y.max())),
+            interval=fallback_interval(plan.tables, target),
+        )
+    return fallback
+
+
+def _cross(plan: _Plan, predictor: str, most_folds: int) -> CrossPrediction:
+    """Predictions out of folds of one of the predictors, named in the progress where it is a baseline."""
+    own = predictor == plan.predictor
+    tables = plan.tables if predictor == DEFAULT_PREDICTOR else _without_other(plan.tables)
+    return cross_predict(
+        tables,
+        network_folds(plan.training.tables, most_folds),
+        plan.new if own else lambda kind, target: new_predictor(predictor, kind, target),
+        with_fallback=predictor == DEFAULT_PREDICTOR,
+        progress=None if not plan.progress else lambda name: plan.step(name if own else f"{predictor}: {name}"),
     )
 
 
-def _score(
-    name: str,
-    kind: LayerKind,
-    target: Target,
-    settings: Settings,
-    fitted: Predictor,
-    rows: _Rows,
-    test: _Rows,
-) -> dict[str, Any]:
-    """The entry of `metrics.json` for one kind and target."""
-    baseline = new_predictor("mean", kind, target)
-    baseline.fit(rows.table, rows.y, rows.networks)
-    return {
-        "predictor": name,
-        "cv": _cv_scores(lambda: new_predictor(name, kind, target, settings), rows),
-        "test": _test_scores(fitted, test),
-        "baselines": {
-            "mean": {
-                "cv": _cv_scores(lambda: new_predictor("mean", kind, target), rows),
-                "test": _test_scores(baseline, test),
+def _without_other(tables: Mapping[LayerKind, pl.DataFrame]) -> dict[LayerKind, pl.DataFrame]:
+    return {kind: table for kind, table in tables.items() if kind in PREDICTED_KINDS}
+
+
+def _layer_metrics(
+    plan: _Plan, cross: CrossPrediction, stored: Mapping[tuple[LayerKind, Target], StoredPredictor]
+) -> tuple[Metrics, dict[tuple[str, str], float]]:
+    """The entries of each kind and target, and the factors of intervals, of energies too."""
+    metrics: Metrics = {}
+    intervals: dict[tuple[str, str], float] = {}
+    for (kind, target), one in stored.items():
+        entry = {
+            "predictor": plan.predictor,
+            "cv": layer_scores(plan.training, cross, kind, target),
+            "test": _test_scores(one, plan.test, kind, target),
+            "baselines": {},
+        }
+        factor, coverage = layer_interval(plan.training, cross, kind, target)
+        entry["interval"] = interval_entry(factor, coverage)
+        if factor is not None:
+            intervals[kind.value, target.value] = factor
+        metrics.setdefault(kind.value, {})[target.value] = entry
+    for kind in {kind for kind, _ in stored}:
+        if all((kind, target) in stored for target in Target):
+            factor, _ = energy_interval(plan.training, cross, kind)
+            if factor is not None:
+                intervals[kind.value, "energy"] = factor
+    for name in ("mean", "neuralpower"):
+        if name != plan.predictor or name == "mean":
+            _add_baseline(plan, name, metrics)
+    return metrics, intervals
+
+
+def _add_baseline(plan: _Plan, name: str, metrics: Metrics) -> None:
+    """Score a baseline on the same kinds and targets."""
+    cross = _cross(plan, name, FOLDS if name == "mean" else _BASELINE_FOLDS)
+    for kind_name, targets in metrics.items():
+        kind = LayerKind(kind_name)
+        for target_name, entry in targets.items():
+            target = Target(target_name)
+            if (kind, target) not in cross.estimates:
+                continue
+            entry["baselines"][name] = {
+                "cv": layer_scores(plan.training, cross, kind, target),
+                "test": _baseline_test_scores(plan, name, kind, target),
             }
-        },
-    }
 
 
-def _cv_scores(make: Callable[[], Predictor], rows: _Rows) -> Mapping[str, Any]:
-    found = cross_validate(make, rows.table, rows.y, rows.networks)
-    return {**asdict(found.scores), "grouping": found.grouping}
-
-
-def _test_scores(fitted: Predictor, test: _Rows) -> Mapping[str, Any] | None:
-    if len(test.y) == 0:
+def _baseline_test_scores(plan: _Plan, name: str, kind: LayerKind, target: Target) -> Mapping[str, Any] | None:
+    if plan.test.tables.get(kind) is None:
         return None
-    return asdict(scores(test.y, fitted.predict(test.table), test.networks))
+    _, one = _fit(replace(plan, predictor=name, settings={}), kind, target, plan.tables[kind])
+    return _test_scores(one, plan.test, kind, target)
+
+
+def _test_scores(one: StoredPredictor, test: TrainingData, kind: LayerKind, target: Target) -> Mapping[str, Any] | None:
+    table = test.tables.get(kind)
+    if table is None:
+        return None
+    rows, y = measured_rows(table, target)
+    if len(y) == 0:
+        return None
+    return asdict(scores(y, one.function.predict(table[rows]), table[NETWORK].to_numpy()[rows]))
+
+
+def _network_metrics(plan: _Plan, cross: CrossPrediction, metrics: Metrics) -> NetworkCalibration | None:
+    """Score whole networks, add their entries, and calibrate."""
+    networks = measured_networks(plan.training)
+    if len(networks.names) < 2:
+        return None
+    sums = network_sums(plan.training, cross, networks)
+    ways = {plan.predictor: calibrated_values(sums, networks), **baseline_values(networks)}
+    metrics[NETWORKS_KEY] = network_entries(plan.predictor, networks, ways, "network")
+    return calibrate(sums, networks)

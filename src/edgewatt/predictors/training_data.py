@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.folders import network_folders
+from edgewatt.formats.network_info import FILE_NAME as NETWORK_FILE
+from edgewatt.formats.network_info import NetworkInfo, read_network_info
 from edgewatt.formats.training_tables import read_table, table_path
-from edgewatt.networks.layer import LayerKind
+from edgewatt.networks.layer import FREE_OPERATIONS, LayerKind
 from edgewatt.predictors.folder import PREDICTED_KINDS
 
 #: The column that says which network a row is from.
@@ -25,15 +27,31 @@ class TrainingData:
     Attributes:
         tables: One table a kind, with the networks' names in the column `network`; kinds without rows are absent.
         networks: Names of the networks, sorted, also of those whose tables are empty.
+        measured: What whole networks took, where it is known.
     """
 
     tables: Mapping[LayerKind, pl.DataFrame]
     networks: tuple[str, ...]
+    measured: Mapping[str, NetworkInfo] = field(default_factory=dict)
 
     def of(self, networks: Sequence[str]) -> TrainingData:
         """The tables of some of the networks."""
         chosen = {kind: table.filter(pl.col(NETWORK).is_in(list(networks))) for kind, table in self.tables.items()}
-        return TrainingData({kind: table for kind, table in chosen.items() if table.height > 0}, tuple(networks))
+        measured = {name: info for name, info in self.measured.items() if name in networks}
+        kept = {kind: table for kind, table in chosen.items() if table.height > 0}
+        return TrainingData(kept, tuple(networks), measured)
+
+    def runs(self) -> dict[str, tuple[str, ...]]:
+        """What is known of the recordings: the distinct values of each key, as text, sorted."""
+        values: dict[str, set[str]] = {}
+        for info in self.measured.values():
+            for key, value in info.run.items():
+                if isinstance(value, dict):
+                    texts = {f"{name} {part}" for name, part in value.items() if part not in (None, "")}
+                else:
+                    texts = set() if value in (None, "") else {str(value)}
+                values.setdefault(key, set()).update(texts)
+        return {key: tuple(sorted(texts)) for key, texts in sorted(values.items()) if texts}
 
     def distinct(self, column: str) -> tuple[str, ...]:
         """The values that a text column has in any table, sorted."""
@@ -65,8 +83,9 @@ def read_training_data(training_dir: Path) -> TrainingData:
     Raises:
         EdgewattError: The folder is missing or holds no table, or a table is broken.
     """
-    parts: dict[LayerKind, list[pl.DataFrame]] = {kind: [] for kind in PREDICTED_KINDS}
+    parts: dict[LayerKind, list[pl.DataFrame]] = {kind: [] for kind in LayerKind}
     networks = []
+    measured = {}
     for folder in network_folders(training_dir, "dataset"):
         kinds = [kind for kind in PREDICTED_KINDS if table_path(folder, kind).exists()]
         for kind in kinds:
@@ -74,6 +93,11 @@ def read_training_data(training_dir: Path) -> TrainingData:
             parts[kind].append(table.with_columns(pl.lit(folder.name).alias(NETWORK)))
         if kinds:
             networks.append(folder.name)
+            if table_path(folder, LayerKind.OTHER).exists():
+                other = read_table(table_path(folder, LayerKind.OTHER), LayerKind.OTHER)
+                parts[LayerKind.OTHER].append(_executed(other).with_columns(pl.lit(folder.name).alias(NETWORK)))
+            if (folder / NETWORK_FILE).exists():
+                measured[folder.name] = read_network_info(folder / NETWORK_FILE)
     if not networks:
         raise EdgewattError(
             "the folder holds no training tables",
@@ -81,4 +105,13 @@ def read_training_data(training_dir: Path) -> TrainingData:
             fix="It must hold a folder for each network with convolutional.csv, pooling.csv or dense.csv in it",
         )
     joined = {kind: pl.concat(tables, how="diagonal") for kind, tables in parts.items() if tables}
-    return TrainingData({kind: table for kind, table in joined.items() if table.height > 0}, tuple(networks))
+    with_rows = {kind: table for kind, table in joined.items() if table.height > 0}
+    return TrainingData(with_rows, tuple(networks), measured)
+
+
+def _executed(table: pl.DataFrame) -> pl.DataFrame:
+    """Layers that take time; a backend lists others."""
+    kept = table.filter(pl.col("runtime") > 0.0)
+    if "operation" not in kept.columns:
+        return kept
+    return kept.filter(~pl.col("operation").is_in(list(FREE_OPERATIONS)).fill_null(False))

@@ -28,6 +28,7 @@ from edgewatt.recording.recorded_run import RecordedRun
 from edgewatt.recording.signals import StopRequest
 from edgewatt.recording.stability import RunFacts, verdict
 from edgewatt.recording.staging import Staging
+from edgewatt.sensors.period import PeriodBySettings, periods_by_settings
 
 #: Called with what is being done ("loading", "running") and the number of cycles that are done.
 Progress: TypeAlias = Callable[[str, int], None]
@@ -113,6 +114,14 @@ class RecordingSession:
     def _sensor_settings(self) -> dict[str, Any] | None:
         return None if self.source is None else self.source.sensor.settings().as_dict()
 
+    def _periods(self) -> tuple[PeriodBySettings, ...]:
+        return () if self.source is None else periods_by_settings(self.source.sensor.settings())
+
+    def _value_every_s(self, power: PowerSummary | None) -> float | None:
+        """Time from one value of the sensor to the next: by its settings where they tell it, else by what changed."""
+        by_settings = max((period.period_s for period in self._periods()), default=None)
+        return power.fresh_every_s if by_settings is None and power is not None else by_settings
+
     def _sensor(self, before: dict[str, Any] | None, counts: LoggerCounts | None) -> dict[str, Any]:
         if self.source is None or counts is None:
             return {}
@@ -141,7 +150,8 @@ class RecordingSession:
                 cycle_s=cycle_s,
                 layers=_timed_layers(outcome),
                 fresh_values=power.fresh if power else None if counts is None else 0,
-                fresh_every_s=power.fresh_every_s if power else None,
+                value_every_s=self._value_every_s(power),
+                averaging_s=max((period.time_constant_s for period in self._periods()), default=0.0),
                 failed_readings=sum(counts.failed) if counts else 0,
                 interrupted=interrupted,
                 processors=os.cpu_count() or 1,

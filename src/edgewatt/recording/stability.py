@@ -27,7 +27,8 @@ class RunFacts:
         cycle_s: Mean time of a cycle in s.
         layers: Number of layers that take time.
         fresh_values: Power readings whose value differed from the one before; None without a sensor.
-        fresh_every_s: Time from such a reading to the next.
+        value_every_s: Time from one value of the sensor to the next.
+        averaging_s: Time constant of the sensor's averaging; 0 for none.
         failed_readings: Readings that failed.
         interrupted: How the run was ended early.
         processors: Processors of the machine.
@@ -39,7 +40,8 @@ class RunFacts:
     cycle_s: float
     layers: int
     fresh_values: int | None = None
-    fresh_every_s: float | None = None
+    value_every_s: float | None = None
+    averaging_s: float = 0.0
     failed_readings: int = 0
     interrupted: str | None = None
     processors: int = 1
@@ -106,10 +108,15 @@ def _sensor(run: RunFacts) -> list[str]:
     sentences = []
     if run.failed_readings:
         sentences.append(f"{run.failed_readings} power readings failed")
-    if run.fresh_every_s is not None and run.fresh_every_s > run.cycle_s:
+    if run.value_every_s is not None and run.value_every_s > run.cycle_s:
         sentences.append(
-            f"the sensor is slower than the network: a new value came every {run.fresh_every_s * 1e3:.2f} ms, and a "
+            f"the sensor is slower than the network: a new value comes every {run.value_every_s * 1e3:.2f} ms, and a "
             f"cycle takes {run.cycle_s * 1e3:.2f} ms; layers can only be told apart over many cycles"
+        )
+    if run.averaging_s > run.cycle_s:
+        sentences.append(
+            f"the sensor averages over {run.averaging_s * 1e3:.0f} ms and more, which blurs layers and lags behind; "
+            "record with --fast, or set its samples to 1"
         )
     needed = _VALUES_PER_LAYER * run.layers
     if run.fresh_values < needed:

@@ -9,7 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from edgewatt.networks.layer import LayerKind
-from edgewatt.predictors.prediction import LayerPrediction, NetworkPrediction, Status
+from edgewatt.predictors.network_prediction import (
+    Interval,
+    LayerPrediction,
+    NetworkPrediction,
+    Status,
+    WholeNetwork,
+)
+from edgewatt.predictors.scoring import NETWORKS_KEY
 from edgewatt.predictors.training import TrainingResult
 from edgewatt.reports.tables import kind_cell, name_cell, new_table, number, percent
 
@@ -29,28 +36,71 @@ def scores_json(result: TrainingResult) -> dict[str, Any]:
 def scores_table(result: TrainingResult) -> Table:
     """Mean absolute and root mean square percentage errors, beside those of predicting the mean."""
     table = new_table(
-        f"Errors in cross-validation ({_grouping(result)}) and on held-out networks; in brackets: predicting the mean",
+        f"Errors in cross-validation ({_grouping(result)}) and on held-out networks; in brackets: NeuralPower's "
+        "polynomial, and predicting the mean",
         ["layers", "target"],
         ["rows", "nets", "CV MAPE", "RMSPE", "test MAPE", "RMSPE"],
     )
-    for kind, targets in result.metrics.items():
+    for kind, targets in _of_layers(result).items():
         for target, entry in targets.items():
-            cv, test, baseline = entry["cv"], entry["test"], entry["baselines"]["mean"]
+            cv, test, baselines = entry["cv"], entry["test"], entry["baselines"]
             table.add_row(
                 kind_cell(LayerKind(kind)),
                 target,
                 str(cv["rows"]),
                 str(cv["networks"]),
-                _beside(cv, baseline["cv"]),
+                _beside(cv, baselines, "cv"),
                 percent(cv["rmspe"]),
-                _beside(test, baseline["test"]),
+                _beside(test, baselines, "test"),
                 percent(test["rmspe"]) if test else "",
             )
     return table
 
 
+def networks_table(result: TrainingResult) -> Table | None:
+    """Errors of whole networks that were not trained on, beside the plainest baselines; None where there are none."""
+    entries = result.metrics.get(NETWORKS_KEY, {})
+    rows = [(target, entry) for target, entry in entries.items() if entry["cv"] is not None]
+    if not rows:
+        return None
+    table = new_table(
+        "Whole networks, each left out in turn: MAPE, median, rank correlation; beside them the MAPE of a x MACs + "
+        "b x bytes + c x layers, and of the mean",
+        ["network"],
+        ["nets", "MAPE", "median", "rank", "linear", "mean"],
+    )
+    for target, entry in rows:
+        cv, baselines = entry["cv"], entry["baselines"]
+        others = [(baselines.get(name) or {}).get("cv") for name in ("macs+bytes+layers", "mean")]
+        table.add_row(
+            target,
+            str(cv["rows"]),
+            percent(cv["mape"]),
+            percent(cv["median"]),
+            number(cv["rank_correlation"], 2),
+            *(percent(other["mape"] if other else None) for other in others),
+        )
+    return table
+
+
+def coverage_lines(result: TrainingResult) -> list[str]:
+    """How often the intervals of layers held what was left out, a line."""
+    held = []
+    for kind, targets in _of_layers(result).items():
+        for target, entry in targets.items():
+            coverage = (entry["interval"] or {}).get("coverage")
+            if coverage is not None:
+                shares = [percent(coverage[name], 0) for name in ("mean", "least", "greatest")]
+                held.append(f"{kind} {target} {shares[0]} ({shares[1]} to {shares[2]} by fold)")
+    return [f"90% intervals cover, of layers left out: {', '.join(held)}"] if held else []
+
+
+def _of_layers(result: TrainingResult) -> dict[str, dict[str, Any]]:
+    return {kind: targets for kind, targets in result.metrics.items() if kind != NETWORKS_KEY}
+
+
 def _grouping(result: TrainingResult) -> str:
-    groupings = {entry["cv"]["grouping"] for targets in result.metrics.values() for entry in targets.values()}
+    groupings = {entry["cv"]["grouping"] for targets in _of_layers(result).values() for entry in targets.values()}
     return "by " + " or ".join(sorted(groupings))
 
 
@@ -73,8 +123,11 @@ def prediction_json(network: str, prediction: NetworkPrediction) -> dict[str, An
             "power_w": prediction.power_including_idle_w,
             "idle_power_w": prediction.idle_power_w,
         },
+        "whole_network": _whole_json(prediction.whole),
         "coverage": {
             "predicted_layers": prediction.predicted_layers,
+            "fallback_layers": prediction.fallback_layers,
+            "extrapolated_layers": prediction.extrapolated_layers,
             "free_layers": prediction.free_layers,
             "uncovered_layers": prediction.uncovered_layers,
             "uncovered_share": prediction.uncovered_share,
@@ -127,16 +180,43 @@ def prediction_lines(prediction: NetworkPrediction) -> list[str]:
         )
     else:
         lines.append(f"All {executed} executed layers are predicted")
-    outside = sum(bool(layer.outside) for layer in prediction.layers)
-    if outside:
-        lines.append(f"{outside} layers lie outside the range of the training data: their predictions are extrapolated")
+    if prediction.fallback_layers:
+        lines.append(
+            f"{prediction.fallback_layers} layers have no predictor of their kind: that of all kinds together stands in"
+        )
+    if prediction.extrapolated_layers:
+        lines.append(
+            f"{prediction.extrapolated_layers} layers lie outside the range of the training data: their predictions "
+            "are extrapolated"
+        )
+    if prediction.whole is not None and not prediction.count(Status.PRIOR):
+        lines.append(_whole_line(prediction.whole))
     return lines
 
 
-def _beside(scores: Mapping[str, Any] | None, baseline: Mapping[str, Any] | None) -> str:
-    if scores is None or baseline is None:
+def _whole_line(whole: WholeNetwork) -> str:
+    """The network as a whole, with its intervals."""
+    origin = f"calibrated on {whole.calibrated_on} networks" if whole.calibrated_on else "sums over layers"
+    known = (
+        ("runtime", whole.runtime_s, whole.runtime_interval_s, 1e3, "ms"),
+        ("energy", whole.energy_j, whole.energy_interval_j, 1e3, "mJ"),
+        ("mean power", whole.power_w, whole.power_interval_w, 1.0, "W"),
+    )
+    parts = [
+        f"{name} {value * factor:.4g} {unit}"
+        + ("" if ends is None else f" ({ends.low * factor:.3g} to {ends.high * factor:.3g})")
+        for name, value, ends, factor, unit in known
+        if value is not None
+    ]
+    return f"Whole network with idle, {origin}, 90% intervals in brackets: {', '.join(parts)}"
+
+
+def _beside(scores: Mapping[str, Any] | None, baselines: Mapping[str, Any], part: str) -> str:
+    if scores is None:
         return ""
-    return f"{percent(scores['mape'])} ({percent(baseline['mape'], 0)})"
+    others = [(baselines.get(name) or {}).get(part) for name in ("neuralpower", "mean")]
+    named = ", ".join(percent(other["mape"], 0) for other in others if other is not None)
+    return f"{percent(scores['mape'])} ({named})"
 
 
 def _layer_json(layer: LayerPrediction) -> dict[str, Any]:
@@ -149,7 +229,29 @@ def _layer_json(layer: LayerPrediction) -> dict[str, Any]:
         "runtime_ms": _scaled(layer.runtime_s, 1e3),
         "energy_mj": _scaled(layer.energy_j, 1e3),
         "outside_training_range": list(layer.outside),
+        "extrapolated": layer.extrapolated,
+        "power_interval_w": _pair(layer.power_interval_w, 1.0),
+        "runtime_interval_ms": _pair(layer.runtime_interval_s, 1e3),
+        "energy_interval_mj": _pair(layer.energy_interval_j, 1e3),
     }
+
+
+def _whole_json(whole: WholeNetwork | None) -> dict[str, Any] | None:
+    if whole is None:
+        return None
+    return {
+        "runtime_ms": whole.runtime_s * 1e3,
+        "energy_mj": _scaled(whole.energy_j, 1e3),
+        "power_w": whole.power_w,
+        "runtime_interval_ms": _pair(whole.runtime_interval_s, 1e3),
+        "energy_interval_mj": _pair(whole.energy_interval_j, 1e3),
+        "power_interval_w": _pair(whole.power_interval_w, 1.0),
+        "calibrated_on_networks": whole.calibrated_on,
+    }
+
+
+def _pair(interval: Interval | None, factor: float) -> list[float] | None:
+    return None if interval is None else [interval.low * factor, interval.high * factor]
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isclose
 from pathlib import Path
 
 from edgewatt.batch import Batch, run_batch
@@ -48,19 +49,13 @@ def read_result(path: Path) -> NetworkResult:
     Raises:
         EdgewattError: It is none of them, or broken.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = _read(path)
-    told = dict.fromkeys(str(item.message) for item in caught if issubclass(item.category, EdgewattWarning))
-    for text in told:
-        warn(text)
-    known = {finding.text for finding in result.findings}
-    new = tuple(Finding(Weight.CAUTION, text) for text in told if text not in known)
-    return replace(result, findings=(*result.findings, *new))
+    return _told(lambda: _read(path))
 
 
 def collect(paths: Sequence[Path], progress: Callable[[str], None] | None = None) -> Batch[NetworkResult]:
     """Read all results that paths name, going on after one that is broken.
+
+    A recording and the folder that it was mapped to become one result.
 
     Args:
         paths: Files and folders.
@@ -70,7 +65,47 @@ def collect(paths: Sequence[Path], progress: Callable[[str], None] | None = None
         EdgewattError: A path names none.
     """
     found = list(dict.fromkeys(result for path in paths for result in find_results(path)))
-    return run_batch(found, str, read_result, progress)
+    mapped = {path.resolve().name: path for path in found if path.is_dir() and is_mapped(path)}
+    paired: set[Path] = set()
+
+    def read(path: Path) -> NetworkResult:
+        other = None if is_prediction(path) or is_mapped(path) else mapped.get(path.resolve().name)
+        if other is None:
+            return read_result(path)
+        recording, result = _told(lambda: read_recorded(path, map_layers=False)), read_result(other)
+        if not same_recording(recording, result):
+            return read_result(path)
+        paired.add(other)
+        return joined(recording, result)
+
+    batch = run_batch(sorted(found, key=lambda path: path.is_dir() and is_mapped(path)), str, read, progress)
+    batch.done = [result for result in batch.done if result.path not in paired]
+    return batch
+
+
+def same_recording(recording: NetworkResult, mapped: NetworkResult) -> bool:
+    """Whether a mapped network was mapped from a recording: as many cycles, and the same mean runtimes."""
+    before, after = recording.layers_runtime_s, mapped.layers_runtime_s
+    return (
+        recording.cycles == mapped.cycles
+        and before is not None
+        and after is not None
+        and isclose(before.value, after.value, rel_tol=1e-6)
+    )
+
+
+def joined(recording: NetworkResult, mapped: NetworkResult) -> NetworkResult:
+    """A recording with the powers of its layers as they were mapped."""
+    runtimes = {layer.name: layer.runtime_s for layer in recording.layers}
+    layers = tuple(replace(layer, runtime_s=runtimes.get(layer.name) or layer.runtime_s) for layer in mapped.layers)
+    return replace(
+        recording,
+        layers=layers,
+        idle_power_w=mapped.idle_power_w,
+        environment=replace(recording.environment, method=mapped.environment.method),
+        findings=tuple(dict.fromkeys((*recording.findings, *mapped.findings))),
+        made={**recording.made, **mapped.made},
+    )
 
 
 def _read(path: Path) -> NetworkResult:
@@ -81,3 +116,15 @@ def _read(path: Path) -> NetworkResult:
     if is_recording(path):
         return read_recorded(path)
     raise EdgewattError("holds no result", where=path, fix=_FIX)
+
+
+def _told(read: Callable[[], NetworkResult]) -> NetworkResult:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = read()
+    told = dict.fromkeys(str(item.message) for item in caught if issubclass(item.category, EdgewattWarning))
+    for text in told:
+        warn(text)
+    known = {finding.text for finding in result.findings}
+    new = tuple(Finding(Weight.CAUTION, text) for text in told if text not in known)
+    return replace(result, findings=(*result.findings, *new))

@@ -27,7 +27,6 @@ def recorded_environment(run: RunInfo | None, benchmark: BenchmarkResult | None,
             backend=_text(config.get("backend")),
             method=method,
         )
-    locked = run.clocks.get("locked")
     return Environment(
         board=run.board,
         power_mode=_text(run.power_mode),
@@ -35,7 +34,7 @@ def recorded_environment(run: RunInfo | None, benchmark: BenchmarkResult | None,
         batch_size=_text(run.batch_size),
         backend=run.backend,
         method=method,
-        clocks="" if locked is None else "locked" if locked else "not locked",
+        clocks=clocks_text(run),
     )
 
 
@@ -50,6 +49,12 @@ def mapped_environment(info: MappingInfo | None, method: str) -> Environment:
         backend=_text(run.get("backend")),
         method=method,
     )
+
+
+def clocks_text(run: RunInfo) -> str:
+    """Whether the clocks were locked, in words; empty where it is not known."""
+    locked = run.clocks.get("locked")
+    return "" if locked is None else "locked" if locked else "not locked"
 
 
 def environment_findings(run: RunInfo | None) -> list[Finding]:

@@ -55,9 +55,11 @@ def measured_layer(
         power_w = Estimate(power.power_w, power.power_low_w, power.power_high_w, degrees)
     if power_w is not None and idle_power_w is not None:
         above = power_w.shifted(-idle_power_w)
+    kind, operation = kind_and_operation(layer, power.layer_type)
     return LayerResult(
         name=power.layer_name,
-        **kind_and_operation(layer, power.layer_type),
+        kind=kind,
+        operation=operation,
         runtime_s=runtime,
         power_w=power_w,
         power_above_idle_w=above,
@@ -72,14 +74,15 @@ def measured_layer(
 
 def timed_layer(name: str, backend_type: str, layer: Layer | None, runtime_s: Estimate | None) -> LayerResult:
     """A layer of a recording without power."""
-    return LayerResult(name=name, **kind_and_operation(layer, backend_type), runtime_s=runtime_s, layer=layer)
+    kind, operation = kind_and_operation(layer, backend_type)
+    return LayerResult(name=name, kind=kind, operation=operation, runtime_s=runtime_s, layer=layer)
 
 
-def kind_and_operation(layer: Layer | None, backend_type: str) -> dict[str, LayerKind | str]:
+def kind_and_operation(layer: Layer | None, backend_type: str) -> tuple[LayerKind, str]:
     """The kind whose table a layer belongs to, and what it does."""
     if layer is None:
-        return {"kind": LayerKind.OTHER, "operation": backend_type.lower()}
-    return {"kind": table_kind(layer) or LayerKind.OTHER, "operation": layer.operation}
+        return LayerKind.OTHER, backend_type.lower()
+    return table_kind(layer) or LayerKind.OTHER, layer.operation
 
 
 def layer_findings(layers: Sequence[LayerResult], method: str) -> list[Finding]:

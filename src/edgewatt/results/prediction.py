@@ -148,7 +148,7 @@ def _result(
 ) -> NetworkResult:
     idle = _number(totals.get("idle_power_w"), "idle power", str(path))
     layers = tuple(_with_idle(layer, idle) for layer in layers)
-    where, whole = str(path), whole or totals
+    where, whole = str(path), whole or {}
     board = str(origin.get("title") or origin.get("board") or "")
     return NetworkResult(
         name=name,
@@ -156,7 +156,7 @@ def _result(
         path=path,
         layers=layers,
         idle_power_w=idle,
-        runtime_s=_estimate(whole, "runtime", where) or _sum_of(layers, "runtime_s"),
+        runtime_s=_estimate(whole, "runtime", where),
         power_w=_estimate(whole, "power", where),
         energy_j=_estimate(whole, "energy", where),
         environment=Environment(board=board, method="prior" if origin.get("prior") else "predictors"),
@@ -171,11 +171,6 @@ def _with_idle(layer: LayerResult, idle_power_w: float | None) -> LayerResult:
     if idle_power_w is None or power is None or energy is None or runtime is None:
         return layer
     return replace(layer, power_w=power.shifted(idle_power_w), energy_j=energy.shifted(idle_power_w * runtime.value))
-
-
-def _sum_of(layers: Sequence[LayerResult], quantity: str) -> Estimate | None:
-    values = [estimate.value for layer in layers if (estimate := getattr(layer, quantity)) is not None]
-    return Estimate(sum(values)) if values else None
 
 
 def _findings(layers: Sequence[LayerResult], origin: Mapping[str, Any]) -> list[Finding]:

@@ -21,7 +21,7 @@ from edgewatt.formats.recording import LayerCycles, RecordingPaths, match_layers
 from edgewatt.formats.run_info import RunInfo, read_run_info
 from edgewatt.mapping.run import map_recording
 from edgewatt.mapping.window import compute_latency_start_end_times
-from edgewatt.results.environment import environment_findings, recorded_environment
+from edgewatt.results.environment import clocks_text, environment_findings, recorded_environment
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.mapped import made_of_mapping, mapping_findings, plain_text
 from edgewatt.results.measured_layers import engine_layers, layer_findings, measured_layer, timed_layer
@@ -34,11 +34,12 @@ def is_recording(folder: Path) -> bool:
     return paths.power_log.is_file() or paths.layer_latency.parent.is_dir()
 
 
-def read_recorded(folder: Path) -> NetworkResult:
+def read_recorded(folder: Path, *, map_layers: bool = True) -> NetworkResult:
     """Read a raw recording, and map its power to layers where that can be done.
 
     Args:
         folder: The recording's folder.
+        map_layers: Whether to map; without it, layers have runtimes alone.
 
     Raises:
         FormatError: The latencies of its layers are missing or broken, or another file is broken.
@@ -68,7 +69,7 @@ def read_recorded(folder: Path) -> NetworkResult:
         made=_made(run, benchmark),
         trace=trace,
     )
-    return _with_power(bare, paths, cycles, log)
+    return _with_power(bare, paths, cycles, log) if map_layers else bare
 
 
 def _with_power(
@@ -159,7 +160,7 @@ def _energies(trace: PowerTrace | None) -> NDArray[np.float64] | None:
         return None
     total_j = np.concatenate([[0.0], np.cumsum(np.diff(trace.time_s) * trace.power_w[:-1])])
     start_j, end_j = (np.interp(edge, trace.time_s, total_j) for edge in (trace.start_s, trace.end_s))
-    return end_j - start_j
+    return np.asarray(end_j - start_j, dtype=np.float64)
 
 
 def _power(trace: PowerTrace | None, energies: NDArray[np.float64] | None) -> Estimate | None:
@@ -188,7 +189,7 @@ def _made(run: RunInfo | None, benchmark: BenchmarkResult | None) -> dict[str, s
         "Precision": run.precision,
         "Input": "×".join(map(str, run.input_shape or ())),
         "Recorded": extra.get("recorded"),
-        "Clocks": {True: "locked", False: "not locked"}.get(run.clocks.get("locked")),
+        "Clocks": clocks_text(run),
         "L4T": extra.get("l4t"),
         **{f"Sensor: {name.replace('_', ' ')}": value for name, value in run.sensor.items()},
         **{f"Temperatures {name} (°C)": value for name, value in run.temperatures.items()},

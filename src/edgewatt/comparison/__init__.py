@@ -1,0 +1,1 @@
+"""What changed between two results, and whether it is more than noise."""

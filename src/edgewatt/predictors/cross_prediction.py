@@ -1,0 +1,113 @@
+"""Every layer of a training set predicted by predictors that were trained without its fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.estimate import Estimate
+from edgewatt.predictors.fallback import fallback_estimate, fit_fallback
+from edgewatt.predictors.folds import Folds
+from edgewatt.predictors.neuralpower import MINIMUM_ROWS
+from edgewatt.predictors.registry import Predictor
+from edgewatt.predictors.targets import Target, target_values
+from edgewatt.predictors.terms import Array
+
+MakePredictor = Callable[[LayerKind, Target], Predictor]
+
+
+@dataclass(frozen=True, eq=False)
+class CrossPrediction:
+    """Predictions out of folds.
+
+    Attributes:
+        estimates: For each kind and target, of every row of the kind's table; NaN where a fold had nothing to be
+            trained on and no fallback stood in.
+        folds: The folds.
+    """
+
+    estimates: Mapping[tuple[LayerKind, Target], Estimate]
+    folds: Folds
+
+    def power_and_runtime(self, kind: LayerKind) -> tuple[Array, Array]:
+        """Powers in W and runtimes in s of the layers of a kind, each of shape (rows,)."""
+        return self.estimates[kind, Target.POWER].value, self.estimates[kind, Target.RUNTIME].value * 1e-3
+
+
+def cross_predict(
+    tables: Mapping[LayerKind, pl.DataFrame],
+    folds: Folds,
+    new_predictor: MakePredictor,
+    *,
+    with_fallback: bool,
+    progress: Callable[[str], None] | None = None,
+) -> CrossPrediction:
+    """Predict every layer without its fold.
+
+    Args:
+        tables: Training tables with the column `network`.
+        folds: The fold of each row.
+        new_predictor: Makes an untrained predictor of a kind and target.
+        with_fallback: Whether a fallback predicts where a fold leaves too few rows of a kind.
+        progress: Called with the name of each kind and target before its turn.
+    """
+    estimates = {}
+    for kind, table in tables.items():
+        for target in Target:
+            if progress:
+                progress(f"{kind} {target}, cross-validation")
+            estimates[kind, target] = _cross_estimate(tables, folds, new_predictor, kind, target, with_fallback)
+    return CrossPrediction(estimates, folds)
+
+
+def _cross_estimate(
+    tables: Mapping[LayerKind, pl.DataFrame],
+    folds: Folds,
+    new_predictor: MakePredictor,
+    kind: LayerKind,
+    target: Target,
+    with_fallback: bool,
+) -> Estimate:
+    table, numbers = tables[kind], folds.numbers[kind]
+    y = target_values(table, target)
+    networks = table["network"].to_numpy().astype(np.str_)
+    value, spread = np.full(len(y), np.nan), np.full(len(y), np.nan)
+    distant = np.zeros(len(y), dtype=np.bool_)
+    for fold in np.unique(numbers):
+        test = np.flatnonzero(numbers == fold)
+        training = np.flatnonzero((numbers != fold) & np.isfinite(y))
+        found: Estimate | None = None
+        if len(training) >= (MINIMUM_ROWS if with_fallback else 1):
+            predictor = new_predictor(kind, target)
+            predictor.fit(table[training], y[training], networks[training])
+            found = predictor.function_.estimate(table[test])
+        elif with_fallback:
+            found = _fallback_estimate(tables, folds, int(fold), kind, target, table[test])
+        if found is not None:
+            value[test], spread[test], distant[test] = found.value, found.spread, found.distant
+    return Estimate(value, spread, distant)
+
+
+def _fallback_estimate(
+    tables: Mapping[LayerKind, pl.DataFrame],
+    folds: Folds,
+    fold: int,
+    kind: LayerKind,
+    target: Target,
+    rows: pl.DataFrame,
+) -> Estimate | None:
+    rest = {other: table.filter(pl.Series(folds.numbers[other] != fold)) for other, table in tables.items()}
+    function = fit_fallback(rest, target)
+    return None if function is None else fallback_estimate(function, kind, rows)
+
+
+def measured_rows(table: pl.DataFrame, target: Target) -> tuple[NDArray[np.int64], Array]:
+    """Rows that have a target, and it."""
+    y = target_values(table, target)
+    rows = np.flatnonzero(np.isfinite(y))
+    return rows, y[rows]

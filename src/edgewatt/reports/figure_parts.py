@@ -1,0 +1,105 @@
+"""What the page's plots are put together from, as plotly's JSON; colours that a theme decides are not part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgewatt.errors import printable
+from edgewatt.networks.layer import LayerKind
+from edgewatt.reports.text import significant
+from edgewatt.results.estimate import Estimate
+
+Figure = dict[str, Any]
+
+#: Told apart by those who see few colours as well, on light and on dark ground.
+KIND_COLOURS = {
+    LayerKind.CONVOLUTIONAL: "#3b74d8",
+    LayerKind.POOLING: "#d08700",
+    LayerKind.DENSE: "#159a75",
+    LayerKind.OTHER: "#9467c9",
+}
+ACCENT, MUTED, WARM = "#3b74d8", "#8b93a1", "#d95f3b"
+
+
+def plain(text: str) -> str:
+    """Text that plotly does not take for its markup."""
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def value_of(estimate: Estimate | None, factor: float = 1.0) -> float:
+    """A number to draw; 0 where none is known."""
+    return 0.0 if estimate is None else estimate.value * factor
+
+
+def rounded(values: Iterable[float] | NDArray[np.float64]) -> list[float]:
+    """Numbers with six digits: enough for any screen, and a third of the bytes."""
+    return [float(f"{value:.6g}") for value in values]
+
+
+def error_bars(estimates: Sequence[Estimate | None], factor: float = 1.0) -> dict[str, Any]:
+    """Intervals as error bars; none where none is known."""
+    above, below = [], []
+    for estimate in estimates:
+        known = estimate is not None and estimate.low is not None and estimate.high is not None
+        above.append((estimate.high - estimate.value) * factor if known else 0.0)  # type: ignore[union-attr, operator]
+        below.append((estimate.value - estimate.low) * factor if known else 0.0)  # type: ignore[union-attr, operator]
+    if not any(above) and not any(below):
+        return {}
+    return {
+        "type": "data",
+        "array": rounded(above),
+        "arrayminus": rounded(below),
+        "color": MUTED,
+        "thickness": 1,
+        "width": 0,
+    }
+
+
+def layout_of(x_title: str, y_title: str | None, height: int) -> dict[str, Any]:
+    """A layout without colours: titles of its axes, height in pixels."""
+    return {
+        "height": height,
+        "margin": {"l": 54, "r": 14, "t": 34, "b": 48},
+        "xaxis": {"title": {"text": x_title}, "automargin": True},
+        "yaxis": {"title": {"text": y_title}} if y_title else {},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "xanchor": "left"},
+        "hoverlabel": {"align": "left"},
+        "dragmode": "zoom",
+    }
+
+
+def without_legend(layout: dict[str, Any]) -> None:
+    """Leave the legend and its room out."""
+    layout["showlegend"] = False
+    layout["margin"]["t"] = 8
+
+
+def level(layout: dict[str, Any], value: float, name: str) -> None:
+    """Add a horizontal line with its name."""
+    layout.setdefault("shapes", []).append(
+        {
+            "type": "line",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "y0": value,
+            "y1": value,
+            "line": {"color": WARM, "width": 1.5, "dash": "dot"},
+        }
+    )
+    layout.setdefault("annotations", []).append(
+        {
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "right",
+            "y": value,
+            "yanchor": "bottom",
+            "text": f"{name} {significant(value)} W",
+            "showarrow": False,
+            "font": {"size": 11},
+        }
+    )

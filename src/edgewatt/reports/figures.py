@@ -1,0 +1,308 @@
+"""The page's plots, as plotly's JSON: what they show, and nothing of colours that a theme decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgewatt.networks.layer import LayerKind
+from edgewatt.reports.figure_parts import (
+    ACCENT,
+    KIND_COLOURS,
+    MUTED,
+    Figure,
+    error_bars,
+    layout_of,
+    level,
+    plain,
+    rounded,
+    value_of,
+    without_legend,
+)
+from edgewatt.reports.text import NOT_KNOWN, interval, short_name, significant
+from edgewatt.results.estimate import Estimate
+from edgewatt.results.network_result import LayerResult, NetworkResult
+
+_TOP_LAYERS = 15
+
+
+def timeline(result: NetworkResult) -> Figure:
+    """One cycle: each layer as wide as its runtime and as high as its power, so that its area is its energy."""
+    ends = np.cumsum([value_of(layer.runtime_s, 1e3) for layer in result.layers])
+    traces = []
+    for kind in LayerKind:
+        chosen = [i for i, layer in enumerate(result.layers) if layer.kind is kind and value_of(layer.runtime_s) > 0]
+        if not chosen:
+            continue
+        layers = [result.layers[i] for i in chosen]
+        powers = [result.layer_power(layer) for layer in layers]
+        widths = [value_of(layer.runtime_s, 1e3) for layer in layers]
+        traces.append(
+            {
+                "type": "bar",
+                "name": kind.value,
+                "x": rounded(ends[i] - width / 2 for i, width in zip(chosen, widths, strict=True)),
+                "y": rounded(value_of(power) for power in powers),
+                "width": rounded(widths),
+                "error_y": error_bars(powers),
+                "marker": {
+                    "color": KIND_COLOURS[kind],
+                    "line": {"width": 0.5},
+                    "pattern": {
+                        "shape": ["/" if layer.identifiable is False else "" for layer in layers],
+                        "fillmode": "overlay",
+                        "size": 6,
+                    },
+                },
+                "hovertext": [_hover(result, layer) for layer in layers],
+                "hoverinfo": "text",
+            }
+        )
+    layout = layout_of("Time in the cycle (ms)", "Power (W)", height=340)
+    layout |= {"barmode": "overlay", "bargap": 0}
+    layout["xaxis"] |= {"range": [0, float(ends[-1])], "showgrid": False}
+    layout["yaxis"]["rangemode"] = "tozero"
+    if result.with_idle and result.idle_power_w is not None:
+        level(layout, result.idle_power_w, "idle")
+    return {"data": traces, "layout": layout}
+
+
+def energy_by_layer(result: NetworkResult) -> Figure:
+    """The layers that take most energy, and the rest together."""
+    energies = [result.layer_energy(layer) for layer in result.layers]
+    known = [i for i, energy in enumerate(energies) if energy is not None]
+    order = sorted(known, key=lambda i: -value_of(energies[i]))
+    top, rest = order[:_TOP_LAYERS], order[_TOP_LAYERS:]
+    names = [f"{i + 1}. {short_name(result.layers[i].name)}" for i in top]
+    values = [value_of(energies[i], 1e3) for i in top]
+    colours = [KIND_COLOURS[result.layers[i].kind] for i in top]
+    hover = [_hover(result, result.layers[i]) for i in top]
+    errors = error_bars([energies[i] for i in top], 1e3)
+    if rest:
+        total = sum(value_of(energies[i], 1e3) for i in rest)
+        names.append(f"the other {len(rest)} layers")
+        values.append(total)
+        colours.append(MUTED)
+        hover.append(f"the other {len(rest)} layers: {significant(total)} mJ")
+        if errors:
+            errors["array"].append(0)
+            errors["arrayminus"].append(0)
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": rounded(values),
+        "y": names,
+        "marker": {"color": colours},
+        "error_x": errors,
+        "hovertext": hover,
+        "hoverinfo": "text",
+    }
+    layout = layout_of("Energy of a cycle (mJ)", None, height=70 + 24 * len(names))
+    layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
+    without_legend(layout)
+    layout["bargap"] = 0.25
+    return {"data": [trace], "layout": layout}
+
+
+def shares_by_kind(result: NetworkResult) -> Figure:
+    """What share of energy, runtime and MACs each kind of layer has."""
+    quantities: list[tuple[str, list[float]]] = [
+        ("energy", [max(0.0, value_of(result.layer_energy(layer))) for layer in result.layers]),
+        ("runtime", [value_of(layer.runtime_s) for layer in result.layers]),
+        ("MACs", [0.0 if layer.layer is None else float(layer.layer.macs) for layer in result.layers]),
+    ]
+    shown = [(name, values) for name, values in quantities if sum(values) > 0]
+    traces = []
+    for kind in LayerKind:
+        if not any(layer.kind is kind for layer in result.layers):
+            continue
+        shares = [
+            100 * sum(v for v, layer in zip(values, result.layers, strict=True) if layer.kind is kind) / sum(values)
+            for _, values in shown
+        ]
+        traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": kind.value,
+                "x": rounded(shares),
+                "y": [name for name, _ in shown],
+                "marker": {"color": KIND_COLOURS[kind]},
+                "text": [f"{share:.0f}%" if share >= 6 else "" for share in shares],
+                "textposition": "inside",
+                "insidetextanchor": "middle",
+                "insidetextfont": {"color": "#ffffff"},
+                "textangle": 0,
+                "hovertemplate": f"{kind.value}: %{{x:.1f}}% of %{{y}}<extra></extra>",
+            }
+        )
+    layout = layout_of("Share (%)", None, height=210)
+    layout |= {"barmode": "stack", "bargap": 0.3}
+    layout["xaxis"]["range"] = [0, 100]
+    layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
+    return {"data": traces, "layout": layout}
+
+
+def roofline(result: NetworkResult, quantity: str) -> Figure | None:
+    """Runtime against MACs (or bytes), beside the best rate that any layer reaches; None where none is known.
+
+    Args:
+        result: The network.
+        quantity: `macs` or `bytes`.
+    """
+    points = [(layer, _amount(layer, quantity), value_of(layer.runtime_s)) for layer in result.layers]
+    points = [(layer, amount, runtime) for layer, amount, runtime in points if amount > 0 and runtime > 0]
+    if len(points) < 2:
+        return None
+    name, unit, scale = ("MMACs", "GMAC/s", 1e6) if quantity == "macs" else ("MB moved", "GB/s", 1e6)
+    traces = []
+    for kind in LayerKind:
+        chosen = [point for point in points if point[0].kind is kind]
+        if not chosen:
+            continue
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": kind.value,
+                "x": rounded(amount / scale for _, amount, _ in chosen),
+                "y": rounded(runtime * 1e3 for _, _, runtime in chosen),
+                "marker": {"color": KIND_COLOURS[kind], "size": 9, "opacity": 0.8, "line": {"width": 1}},
+                "hovertext": [
+                    f"{_hover(result, layer)}<br>{significant(amount / runtime / 1e9)} {unit}"
+                    for layer, amount, runtime in chosen
+                ],
+                "hoverinfo": "text",
+            }
+        )
+    best = max(amount / runtime for _, amount, runtime in points)
+    ends = [min(amount for _, amount, _ in points), max(amount for _, amount, _ in points)]
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": f"best rate seen: {significant(best / 1e9)} {unit}",
+            "x": rounded(end / scale for end in ends),
+            "y": rounded(end / best * 1e3 for end in ends),
+            "line": {"color": MUTED, "dash": "dash", "width": 1.5},
+            "hoverinfo": "skip",
+        }
+    )
+    layout = layout_of(f"{name} of a cycle", "Runtime (ms)", height=360)
+    for axis in ("xaxis", "yaxis"):
+        layout[axis] |= {"type": "log", "dtick": 1, "minor": {"ticks": "inside", "showgrid": False}}
+    return {"data": traces, "layout": layout}
+
+
+def bars_of_results(
+    names: Sequence[str], values: Sequence[Estimate | None], unit: str, factor: float, measured: Sequence[bool]
+) -> Figure:
+    """One number of several results, side by side; predictions are hatched."""
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": rounded(value_of(value, factor) for value in values),
+        "y": list(names),
+        "error_x": error_bars(values, factor),
+        "marker": {
+            "color": ACCENT,
+            "pattern": {"shape": ["" if known else "/" for known in measured], "fillmode": "overlay", "size": 6},
+        },
+        "text": [f" {significant(value_of(value, factor))} " for value in values],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertext": [
+            f"{plain(name)}: {significant(value_of(value, factor))} {unit} {interval(value, factor)}"
+            for name, value in zip(names, values, strict=True)
+        ],
+        "hoverinfo": "text",
+    }
+    layout = layout_of(unit, None, height=70 + 34 * len(names))
+    highest = max(value_of(value, factor) for value in values)
+    layout["xaxis"]["range"] = [0, 1.18 * highest]
+    layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
+    without_legend(layout)
+    layout["bargap"] = 0.3
+    return {"data": [trace], "layout": layout}
+
+
+def measured_against_predicted(
+    pairs: Sequence[tuple[LayerResult, LayerResult]], quantity: str, factor: float, unit: str
+) -> Figure | None:
+    """A quantity of each layer, predicted over measured, with the line on which both agree.
+
+    Args:
+        pairs: Measured and predicted layers.
+        quantity: Name of the layers' quantity.
+        factor: Makes `unit` of it.
+        unit: The unit shown.
+    """
+    points = [(measured, getattr(measured, quantity), getattr(predicted, quantity)) for measured, predicted in pairs]
+    points = [(layer, a, b) for layer, a, b in points if a is not None and b is not None and min(a.value, b.value) > 0]
+    if not points:
+        return None
+    traces = []
+    for kind in LayerKind:
+        chosen = [point for point in points if point[0].kind is kind]
+        if chosen:
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": kind.value,
+                    "x": rounded(a.value * factor for _, a, _ in chosen),
+                    "y": rounded(b.value * factor for _, _, b in chosen),
+                    "error_x": error_bars([a for _, a, _ in chosen], factor),
+                    "error_y": error_bars([b for _, _, b in chosen], factor),
+                    "marker": {"color": KIND_COLOURS[kind], "size": 9, "opacity": 0.85, "line": {"width": 1}},
+                    "hovertext": [
+                        f"{plain(short_name(layer.name))}<br>measured {significant(a.value * factor)} {unit}, "
+                        f"predicted {significant(b.value * factor)} {unit} ({b.value / a.value - 1:+.0%})"
+                        for layer, a, b in chosen
+                    ],
+                    "hoverinfo": "text",
+                }
+            )
+    values = [value.value * factor for _, a, b in points for value in (a, b)]
+    ends = [min(values) / 1.3, max(values) * 1.3]
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "both agree",
+            "x": rounded(ends),
+            "y": rounded(ends),
+            "line": {"color": MUTED, "dash": "dash", "width": 1.5},
+            "hoverinfo": "skip",
+        }
+    )
+    layout = layout_of(f"Measured ({unit})", f"Predicted ({unit})", height=380)
+    for axis in ("xaxis", "yaxis"):
+        layout[axis] |= {"type": "log", "dtick": 1, "minor": {"ticks": "inside", "showgrid": False}}
+    return {"data": traces, "layout": layout}
+
+
+def _amount(layer: LayerResult, quantity: str) -> float:
+    if layer.layer is None:
+        return 0.0
+    return float(layer.layer.macs if quantity == "macs" else layer.layer.total_bytes)
+
+
+def _hover(result: NetworkResult, layer: LayerResult) -> str:
+    power, energy = result.layer_power(layer), result.layer_energy(layer)
+    lines = [
+        f"<b>{plain(short_name(layer.name))}</b>",
+        f"{plain(layer.operation or layer.kind.value)}",
+        _quantity(layer.runtime_s, "ms", 1e3),
+        _quantity(power, "W"),
+        _quantity(energy, "mJ", 1e3),
+        *map(plain, layer.remarks),
+    ]
+    return "<br>".join(line for line in lines if line)
+
+
+def _quantity(estimate: Estimate | None, unit: str, factor: float = 1.0) -> str:
+    if estimate is None:
+        return f"{NOT_KNOWN} {unit}"
+    return f"{significant(estimate.value * factor)} {unit} {interval(estimate, factor)}".rstrip()

@@ -1,0 +1,453 @@
+"""What the page tells, collected from results: plain values without any markup."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+import edgewatt
+from edgewatt.comparison.match import LEAST_SHARED, match_layers
+from edgewatt.errors import printable
+from edgewatt.networks.layer import LayerKind
+from edgewatt.reports import figures, trace_figures
+from edgewatt.reports.figure_parts import Figure
+from edgewatt.reports.text import NOT_KNOWN, interval, significant, with_interval
+from edgewatt.results.estimate import Estimate, added
+from edgewatt.results.network_result import Finding, LayerResult, NetworkResult
+
+_ENVIRONMENT_WORDS = {
+    "board": "board",
+    "power_mode": "power mode",
+    "precision": "precision",
+    "batch_size": "batch",
+    "backend": "backend",
+    "method": "method",
+    "clocks": "clocks",
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One number at the top of a network's part.
+
+    Attributes:
+        name: What it is.
+        value: The number, with its unit.
+        spread: Its interval, or what stands in for it.
+    """
+
+    name: str
+    value: str
+    spread: str
+
+
+@dataclass(frozen=True)
+class KindSum:
+    """What the layers of one kind come to.
+
+    Attributes:
+        kind: The kind.
+        layers: Number of layers.
+        runtime_s: Sum of their runtimes.
+        energy_j: Sum of their energies.
+        share: Their share of the energy.
+    """
+
+    kind: LayerKind
+    layers: int
+    runtime_s: Estimate | None
+    energy_j: Estimate | None
+    share: float
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot and its words.
+
+    Attributes:
+        title: Its title.
+        caption: What it shows.
+        figure: What plotly draws.
+        wide: Whether it takes the page's whole width.
+        kinds: Sums of each kind of layer, to stand below it.
+    """
+
+    title: str
+    caption: str
+    figure: Figure
+    wide: bool = False
+    kinds: tuple[KindSum, ...] = ()
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """A row of a network's table.
+
+    Attributes:
+        number: Its place in the order of execution, from 1.
+        layer: The layer.
+        power: Its power.
+        energy: Its energy.
+        share: Share of the network's energy, from 0 to 1.
+        predicted: The same layer's prediction, where there is one.
+    """
+
+    number: int
+    layer: LayerResult
+    power: Estimate | None
+    energy: Estimate | None
+    share: float | None
+    predicted: LayerResult | None = None
+
+
+@dataclass(frozen=True)
+class NetworkPart:
+    """A network's part of the page.
+
+    Attributes:
+        result: The network.
+        label: Its name, told apart from others on the page.
+        badges: Where and how it ran, in few words.
+        headlines: The numbers at its top.
+        findings: What to trust and what not, the worst first.
+        plots: Its plots.
+        rows: Its layers.
+        with_idle: Whether powers and energies of its layers hold idle power.
+        predicted_by: Label of the prediction that its table stands beside.
+    """
+
+    result: NetworkResult
+    label: str
+    badges: tuple[str, ...]
+    headlines: tuple[Headline, ...]
+    findings: tuple[Finding, ...]
+    plots: tuple[Plot, ...]
+    rows: tuple[LayerRow, ...]
+    with_idle: bool
+    predicted_by: str | None = None
+
+
+@dataclass(frozen=True)
+class OverviewRow:
+    """A network in the overview.
+
+    Attributes:
+        label: Its name.
+        source: What it was read from.
+        environment: Where and how it ran.
+        layers: Number of layers.
+        runtime_s: Runtime of a cycle.
+        power_w: Mean power with idle.
+        energy_j: Energy of a cycle with idle.
+        whole: Whether the energy is of whole cycles; otherwise it is the sum of the layers.
+    """
+
+    label: str
+    source: str
+    environment: str
+    layers: int
+    runtime_s: Estimate | None
+    power_w: Estimate | None
+    energy_j: Estimate | None
+    whole: bool
+
+
+@dataclass(frozen=True)
+class PageData:
+    """The whole page.
+
+    Attributes:
+        title: Its title.
+        parts: One for each network.
+        overview: Rows of the overview; empty for a single network.
+        overview_plots: Plots beside it.
+        differences: In what the environments differ.
+        made_by: The version that made the page.
+    """
+
+    title: str
+    parts: tuple[NetworkPart, ...]
+    overview: tuple[OverviewRow, ...] = ()
+    overview_plots: tuple[Plot, ...] = ()
+    differences: tuple[str, ...] = ()
+    made_by: str = field(default=f"edgewatt {edgewatt.__version__}")
+
+
+def page_data(results: Sequence[NetworkResult]) -> PageData:
+    """Collect what a page of results tells.
+
+    Args:
+        results: At least one.
+    """
+    labels = unique_labels(results)
+    predictions = _predictions_of(results)
+    parts = tuple(
+        _part(result, label, None if (p := predictions.get(i)) is None else (results[p], labels[p]))
+        for i, (result, label) in enumerate(zip(results, labels, strict=True))
+    )
+    if len(results) == 1:
+        return PageData(f"{labels[0]}: power, runtime and energy by layer", parts)
+    overview = _overview(results, labels)
+    return PageData(
+        title=f"{len(results)} results side by side",
+        parts=parts,
+        overview=overview,
+        overview_plots=_overview_plots(results, overview),
+        differences=tuple(environment_differences(results)),
+    )
+
+
+def unique_labels(results: Sequence[NetworkResult]) -> list[str]:
+    """Names of results; where several share one, with what tells them apart."""
+    labels = [printable(result.name) for result in results]
+    for attempt in range(3):
+        twice = {label for label, count in Counter(labels).items() if count > 1}
+        if not twice:
+            break
+        labels = [
+            f"{label} ({_told_apart(result, attempt)})" if label in twice else label
+            for label, result in zip(labels, results, strict=True)
+        ]
+    taken: Counter[str] = Counter()
+    for i, label in enumerate(labels):
+        taken[label] += 1
+        if taken[label] > 1:
+            labels[i] = f"{label} #{taken[label]}"
+    return labels
+
+
+def environment_differences(results: Sequence[NetworkResult]) -> list[str]:
+    """In what the environments of results differ, a sentence each; what is not known differs from nothing."""
+    found = []
+    for name, word in _ENVIRONMENT_WORDS.items():
+        # A prediction's method is no mapping method.
+        asked = [result for result in results if name != "method" or result.measured]
+        values = dict.fromkeys(value for result in asked if (value := asdict(result.environment)[name]))
+        if len(values) > 1:
+            found.append(f"different {word}: {', '.join(map(printable, values))}")
+    return found
+
+
+def headline_energy(result: NetworkResult) -> tuple[str, Estimate | None]:
+    """A network's energy of a cycle and what it is: of whole cycles where that is known, or the sum of its layers."""
+    if result.energy_j is not None:
+        return "Energy per cycle", result.energy_j
+    if result.layers_energy_j is not None:
+        return "Energy of its layers", result.layers_energy_j
+    return "Energy above idle", result.layers_energy_above_idle_j
+
+
+def _told_apart(result: NetworkResult, attempt: int) -> str:
+    if attempt == 0:
+        environment = result.environment
+        words = [result.source.value if not result.measured else "", environment.power_mode, environment.precision]
+        return ", ".join(word for word in words if word) or result.source.value
+    return result.path.resolve().parent.name if attempt == 1 else str(result.path)
+
+
+def _predictions_of(results: Sequence[NetworkResult]) -> dict[int, int]:
+    """For each measured result the prediction that shares most layers with it, where one shares half of them."""
+    found = {}
+    predicted = [i for i, result in enumerate(results) if not result.measured]
+    for i, result in enumerate(results):
+        if not result.measured or not predicted:
+            continue
+        shared = {p: match_layers(result.layers, results[p].layers).shared for p in predicted}
+        # Of equals the one of the same name.
+        best = max(predicted, key=lambda p: (shared[p], results[p].name == result.name))
+        if shared[best] >= LEAST_SHARED:
+            found[i] = best
+    return found
+
+
+def _part(result: NetworkResult, label: str, prediction: tuple[NetworkResult, str] | None) -> NetworkPart:
+    pairs: dict[int, LayerResult] = {}
+    if prediction is not None:
+        other = prediction[0]
+        pairs = {i: other.layers[j] for i, j in match_layers(result.layers, other.layers).pairs}
+        if result.with_idle and not other.with_idle:
+            result = _without_idle(result)
+    rows = tuple(
+        LayerRow(i + 1, layer, result.layer_power(layer), result.layer_energy(layer), share, pairs.get(i))
+        for i, (layer, share) in enumerate(zip(result.layers, result.energy_shares(), strict=True))
+    )
+    order = ["bad", "caution", "note", "good"]
+    return NetworkPart(
+        result=result,
+        label=label,
+        badges=_badges(result),
+        headlines=tuple(_headlines(result)),
+        findings=tuple(sorted(result.findings, key=lambda finding: order.index(finding.weight.value))),
+        plots=tuple(_plots(result, rows)),
+        rows=rows,
+        with_idle=result.with_idle,
+        predicted_by=None if prediction is None else prediction[1],
+    )
+
+
+def _without_idle(result: NetworkResult) -> NetworkResult:
+    """The result with its layers above idle alone, to stand beside a prediction that knows no more."""
+    return replace(result, layers=tuple(replace(layer, power_w=None, energy_j=None) for layer in result.layers))
+
+
+def _badges(result: NetworkResult) -> tuple[str, ...]:
+    environment = result.environment
+    words = [
+        result.source.value,
+        environment.board,
+        environment.power_mode,
+        environment.precision,
+        f"batch {environment.batch_size}" if environment.batch_size else "",
+        environment.backend if environment.backend not in environment.board.split() else "",
+        f"method: {environment.method}" if environment.method else "",
+        f"clocks {environment.clocks}" if environment.clocks else "",
+    ]
+    return tuple(word for word in words if word)
+
+
+def _headlines(result: NetworkResult) -> list[Headline]:
+    name, energy = headline_energy(result)
+    runtime, runtime_name = result.runtime_s, "Runtime per cycle"
+    if runtime is None:
+        runtime, runtime_name = result.layers_runtime_s, "Runtime of its layers"
+    found = [
+        _headline(name, energy, "mJ", 1e3),
+        _headline(runtime_name, runtime, "ms", 1e3),
+        _headline("Mean power", mean_power(result), "W", 1.0),
+    ]
+    if result.idle_power_w is not None:
+        found.append(Headline("Idle power", f"{significant(result.idle_power_w)} W", "nothing running"))
+    if runtime is not None and runtime.value > 0:
+        found.append(Headline("Throughput", f"{significant(1 / runtime.value)} /s", "cycles one after another"))
+    cycles = "" if result.cycles is None else f"{result.cycles:,} cycles"
+    found.append(Headline("Layers", str(len(result.layers)), cycles))
+    return found
+
+
+def mean_power(result: NetworkResult) -> Estimate | None:
+    """Mean power with idle: of whole cycles where that is known, or of its layers."""
+    if result.power_w is not None:
+        return result.power_w
+    energy, runtime = result.layers_energy_j, result.layers_runtime_s
+    return None if energy is None or runtime is None or runtime.value <= 0 else energy.scaled(1 / runtime.value)
+
+
+def _headline(name: str, estimate: Estimate | None, unit: str, factor: float) -> Headline:
+    spread = interval(estimate, factor)
+    whole = with_interval(estimate, unit, factor)
+    value = whole.replace(f" {spread} ", " ") if spread else whole
+    known = "not known" if estimate is None else f"{spread} {unit} (90 %)" if spread else "interval not known"
+    return Headline(name, value if estimate is not None else NOT_KNOWN, known)
+
+
+def _plots(result: NetworkResult, rows: Sequence[LayerRow]) -> list[Plot]:
+    idle = "idle power included" if result.with_idle else "above idle"
+    plots = []
+    if any(row.layer.runtime_s is not None for row in rows) and any(row.power is not None for row in rows):
+        plots.append(
+            Plot(
+                "One cycle, layer by layer",
+                f"Width is runtime, height is power ({idle}), so area is energy. Lines are 90 % intervals; hatched "
+                "layers are not told apart by the recording.",
+                figures.timeline(result),
+                wide=True,
+            )
+        )
+    if any(row.energy is not None for row in rows):
+        plots.append(Plot("Energy by layer", _largest(rows, idle), figures.energy_by_layer(result)))
+    if any(row.layer.runtime_s is not None for row in rows):
+        caption = "Which kinds of layer the energy, the time and the operations go to."
+        plots.append(Plot("Shares by kind", caption, figures.shares_by_kind(result), kinds=kind_sums(rows)))
+    for quantity, title in (("macs", "Runtime against operations"), ("bytes", "Runtime against bytes moved")):
+        figure = figures.roofline(result, quantity)
+        if figure is not None:
+            caption = "A layer far above the dashed line runs far below the best rate seen in this network."
+            plots.append(Plot(title, caption, figure))
+    plots += _trace_plots(result)
+    pairs = [(row.layer, row.predicted) for row in rows if row.predicted is not None]
+    quantities = [("energy_j" if result.with_idle else "energy_above_idle_j", 1e3, "mJ"), ("runtime_s", 1e3, "ms")]
+    for quantity, factor, unit in quantities:
+        against = figures.measured_against_predicted(pairs, quantity, factor, unit)
+        if against is not None:
+            name = "Energy" if unit == "mJ" else "Runtime"
+            caption = f"{name} of each layer{f', {idle}' if unit == 'mJ' else ''}. On the dashed line both agree."
+            plots.append(Plot(f"{name}: measured against predicted", caption, against))
+    return plots
+
+
+def _trace_plots(result: NetworkResult) -> list[Plot]:
+    trace = result.trace
+    if trace is None:
+        return []
+    count = f"{len(trace.time_s):,} readings"
+    plots = [
+        Plot(
+            "Power during the recording",
+            f"{count}; the band reaches from the least to the greatest of each moment, so no peak is cut. Grey: cycles",
+            trace_figures.power_over_time(trace, result.idle_power_w),
+            wide=True,
+        )
+    ]
+    close = trace_figures.cycles_close_up(trace, result.idle_power_w)
+    if close is not None:
+        caption = "Every reading of a few cycles in the middle; each grey band is one cycle."
+        plots.append(Plot("A close look at a few cycles", caption, close, wide=True))
+    return plots
+
+
+def kind_sums(rows: Sequence[LayerRow]) -> tuple[KindSum, ...]:
+    """What the layers of each kind come to, of the kinds that there are."""
+    sums = []
+    for kind in LayerKind:
+        chosen = [row for row in rows if row.layer.kind is kind]
+        if chosen:
+            runtime, energy = added(row.layer.runtime_s for row in chosen), added(row.energy for row in chosen)
+            sums.append(KindSum(kind, len(chosen), runtime, energy, sum(row.share or 0.0 for row in chosen)))
+    return tuple(sums)
+
+
+def _largest(rows: Sequence[LayerRow], idle: str) -> str:
+    ranked = sorted((row for row in rows if row.share is not None), key=lambda row: -(row.share or 0.0))
+    total, needed = 0.0, 0
+    for row in ranked:
+        total, needed = total + (row.share or 0.0), needed + 1
+        if total >= 0.5:
+            break
+    layers = "one layer takes" if needed == 1 else f"{needed} layers take"
+    return f"Of {len(rows)} layers, {layers} {total:.0%} of the energy ({idle})."
+
+
+def _overview(results: Sequence[NetworkResult], labels: Sequence[str]) -> tuple[OverviewRow, ...]:
+    """Totals of one kind: of whole cycles where all results know them, or else the sums of layers."""
+    whole = all(result.runtime_s is not None for result in results)
+    whole_energy = whole and all(result.energy_j is not None for result in results)
+    return tuple(
+        OverviewRow(
+            label=label,
+            source=result.source.value,
+            environment=" · ".join(_badges(result)[1:]),
+            layers=len(result.layers),
+            runtime_s=result.runtime_s if whole else result.layers_runtime_s,
+            power_w=mean_power(result),
+            energy_j=result.energy_j if whole_energy else result.layers_energy_j,
+            whole=whole_energy,
+        )
+        for result, label in zip(results, labels, strict=True)
+    )
+
+
+def _overview_plots(results: Sequence[NetworkResult], rows: Sequence[OverviewRow]) -> tuple[Plot, ...]:
+    plots = []
+    of = "whole cycles" if rows[0].whole else "the sums of layers, which all results know"
+    for title, unit, factor, attribute in (
+        ("Energy of a cycle", "mJ", 1e3, "energy_j"),
+        ("Runtime of a cycle", "ms", 1e3, "runtime_s"),
+    ):
+        values = [getattr(row, attribute) for row in rows]
+        if any(value is not None for value in values):
+            measured = [result.measured for result in results]
+            figure = figures.bars_of_results([row.label for row in rows], values, unit, factor, measured)
+            idle = ", idle power included" if unit == "mJ" else ""
+            plots.append(Plot(title, f"Of {of}{idle}. Predictions are hatched.", figure))
+    return tuple(plots)
