@@ -11,6 +11,7 @@ import typer
 import edgewatt
 from edgewatt import cli_board, cli_exchange, cli_reports
 from edgewatt.cli_output import Json, Networks, end_batch, exit_status, show, show_warnings, split
+from edgewatt.cli_reports import Order
 from edgewatt.errors import CheckFailedError, EdgewattError
 
 app = typer.Typer(
@@ -89,6 +90,7 @@ def map_command(
 ) -> None:
     """Give every layer of every recording its power."""
     from edgewatt.mapping.run import checked_method, map_recordings
+    from edgewatt.reports.mapped_layers import mapped_layers_table
     from edgewatt.reports.progress import progress_bar
     from edgewatt.reports.tables import batch_json, failure_lines, mapping_json, mapping_table
 
@@ -96,7 +98,8 @@ def map_command(
         batch = map_recordings(
             raw_dir, preprocessed_dir, models=split(networks), method=checked_method(method), progress=step
         )
-    show(json, batch_json(batch, "networks", map(mapping_json, batch.done)), mapping_table(batch.done))
+    one = [mapped_layers_table(network) for network in batch.done if len(batch.done) == 1]
+    show(json, batch_json(batch, "networks", map(mapping_json, batch.done)), mapping_table(batch.done), *one)
     end_batch(failure_lines(batch.failed), batch.exit_status)
 
 
@@ -208,6 +211,7 @@ def predict(
     out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("predictions.csv"),
     batch: Annotated[int | None, typer.Option(min=1, help="Inputs at once.")] = None,
     dtype: Annotated[str, typer.Option(help="Precision of a network that is not built yet.")] = "float16",
+    sort: Annotated[Order, typer.Option(help="Printed layers: most energy first, or in order.")] = Order.ENERGY,
     max_energy_mj: Annotated[float | None, typer.Option(help="Fail when a cycle takes more energy.")] = None,
     max_power_w: Annotated[float | None, typer.Option(help="Fail when the mean power is higher.")] = None,
     max_runtime_ms: Annotated[float | None, typer.Option(help="Fail when a cycle takes longer.")] = None,
@@ -217,7 +221,7 @@ def predict(
     from edgewatt.networks.architectures import network_layers
     from edgewatt.predictors.budget import Budget, exceeded
     from edgewatt.predictors.choice import chosen_prediction
-    from edgewatt.predictors.prediction import write_predictions
+    from edgewatt.predictors.predictions_file import write_predictions
     from edgewatt.reports.predictions import prediction_json, prediction_lines, prediction_table
     from edgewatt.reports.prior import origin_json, origin_lines
 
@@ -229,7 +233,7 @@ def predict(
         json,
         {**prediction_json(network, prediction), "origin": origin_json(chosen)},
         *origin_lines(chosen),
-        prediction_table(network, prediction),
+        prediction_table(network, prediction, by_energy=sort is Order.ENERGY),
         *prediction_lines(prediction),
         f"Layers: {out}",
     )
@@ -243,6 +247,7 @@ app.command()(cli_exchange.convert)
 
 
 app.command()(cli_reports.report)
+app.command()(cli_reports.compare)
 
 
 def main() -> None:

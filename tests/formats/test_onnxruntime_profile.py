@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,14 @@ def inference(begin: int, layers: list[str], duration: int = 10) -> list[dict[st
 
 def as_written(events: list[dict[str, Any]]) -> str:
     return "[\n" + ",\n".join(json.dumps(one) for one in events) + "\n]\n"
+
+
+def is_whole(line: str) -> bool:
+    try:
+        json.loads(line.rstrip(","))
+    except ValueError:
+        return False
+    return True
 
 
 @pytest.fixture
@@ -83,13 +92,17 @@ def test_a_killed_run_gives_the_inferences_that_were_ended(
     whole = as_written(events)
     length = data.draw(st.integers(0, len(whole.rstrip()) - 1))
     path.write_text(whole[:length])
-    ended = sum(line.rstrip(",").endswith("}") for line in whole[:length].split("\n") if '"model_run"' in line)
+    ended = sum(is_whole(line) for line in whole[:length].split("\n") if '"model_run"' in line)
     if not ended:
-        with pytest.raises(FormatError), pytest.warns(EdgewattWarning) if length > 250 else pytest.raises(FormatError):
-            layer_runs(read_profile(path, may_be_cut=True), path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EdgewattWarning)
+            with pytest.raises(FormatError):
+                layer_runs(read_profile(path, may_be_cut=True), path)
         return
-    with pytest.warns(EdgewattWarning, match="the profile was cut short at line"):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         runs = layer_runs(read_profile(path, may_be_cut=True), path)
+    assert "the profile was cut short at line" in str(told[0].message)
     assert runs.start_us.tolist() == [[100 * number + 2, 100 * number + 12] for number in range(ended)]
     with pytest.raises(FormatError, match="profile cannot be read"):
         read_profile(path)

@@ -51,7 +51,7 @@ def test_any_names_and_times_at_any_length_of_parts(
     trace = read_trace(path)
     assert trace.process == given_names[0]
     for (start, duration, event), name, first, last in zip(
-        trace.slices["layers"], which, edges[:-1], edges[1:], strict=True
+        trace.slices["layers"], which, edges[:-1].tolist(), edges[1:].tolist(), strict=True
     ):
         assert event["name"] == given_names[name]
         assert (start * 1000, (start + duration) * 1000) == (first, last)

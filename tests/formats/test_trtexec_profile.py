@@ -29,9 +29,8 @@ def as_trtexec_writes(layers: list[str], values: list[float], count: int, median
     lines = ["[", f'  {{ "count" : {count} }}']
     for name, value in zip(layers, values, strict=True):
         median = f', "medianMs" : {value:g}' if medians else ""
-        lines.append(
-            f', {{ "name" : "{name}", "timeMs" : {value * count:g}, "averageMs" : {value:g}{median}, "percentage" : 5 }}'
-        )
+        total = f'"timeMs" : {value * count:g}, "averageMs" : {value:g}{median}'
+        lines.append(f', {{ "name" : "{name}", {total}, "percentage" : 5 }}')
     return "\n".join([*lines, "]"]) + "\n"
 
 

@@ -71,7 +71,7 @@ def test_powers_of_a_recording_in_the_base_format() -> None:
 
 
 def test_lag_and_warming() -> None:
-    simulated = _simulate(REFERENCE_WITH_LAG.with_cycles(6000))
+    simulated = _simulate(REFERENCE_WITH_LAG.with_cycles(5000))
     run = deconvolve(recording_of(simulated), simulated.idle_power_w)
     error, _ = _error_and_correlation(run, simulated)
     assert error < 0.12
@@ -98,7 +98,7 @@ def test_a_slow_sensor_tells_the_network_and_few_layers() -> None:
 
 
 def test_a_sensor_faster_than_its_polls_with_known_settings() -> None:
-    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=140e-6)).with_cycles(3000)
+    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=140e-6)).with_cycles(2000)
     simulated = _simulate(settings)
     sensor = {"channels": 3, "samples": 1, "shunt_conversion_time_us": 140, "bus_conversion_time_us": 140}
     run = deconvolve(

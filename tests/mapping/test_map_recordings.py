@@ -8,10 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from edgewatt.dataset.run import build_dataset
 from edgewatt.errors import EdgewattError, EdgewattWarning, FormatError
 from edgewatt.formats.layer_power import read_layer_power
 from edgewatt.formats.mapping_info import read_mapping_info
 from edgewatt.mapping.run import map_recordings
+from edgewatt.networks.layer import LayerKind
 from recording_builder import RecordingBuilder
 
 Builder = Callable[..., RecordingBuilder]
@@ -84,3 +86,51 @@ def test_nothing_without_idle_power(builder: Builder, tmp_path: Path) -> None:
 def test_an_unknown_method(builder: Builder, tmp_path: Path) -> None:
     with pytest.raises(EdgewattError, match="no mapping method 'guess'"):
         map_recordings(builder().write().raw_dir, tmp_path, method="guess")  # type: ignore[arg-type]
+
+
+RUN = {"schema_version": 1, "model": "net", "board": "b", "backend": "onnxruntime", "sensor": {}}
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_a_recording_without_a_sensor_gives_runtimes_alone(builder: Builder, tmp_path: Path, stamped: bool) -> None:
+    made = builder()
+    made.idle = None
+    if not stamped:
+        made.latency = {"conv0": [400.0], "fc0": [800.0]}
+    made.write()
+    made.log_path.unlink()
+    (made.folder / "run.json").write_text(json.dumps(RUN))
+    network = map_recordings(made.raw_dir, tmp_path / "pre").done[0]
+    assert [(layer.layer_name, layer.runtime_ms, layer.power_w) for layer in network.layers] == [
+        ("conv0", 400.0, None),
+        ("fc0", 800.0, None),
+    ]
+    assert (network.info.method, network.info.idle_power_w) == ("none", None)
+    tables = build_dataset(tmp_path / "pre", tmp_path / "train").done[0]
+    assert tables.left_out == []
+    assert tables.tables[LayerKind.DENSE].select("power", "runtime").rows() == [(None, 800.0)]
+
+
+def test_trtexec_does_not_say_when_layers_ran(builder: Builder, tmp_path: Path) -> None:
+    made = builder()
+    made.latency = {"conv0": [400.0], "fc0": [800.0]}
+    made.write()
+    (made.folder / "run.json").write_text(json.dumps({**RUN, "backend": "trtexec", "sensor": {"name": "ina3221"}}))
+    assert map_recordings(made.raw_dir, tmp_path / "pre").done[0].info.method == "none"
+
+
+def test_a_lost_power_log_is_an_error(builder: Builder, tmp_path: Path) -> None:
+    made = builder().write()
+    made.log_path.unlink()
+    (made.folder / "run.json").write_text(json.dumps({**RUN, "sensor": {"name": "ina3221"}}))
+    assert "power_log.log" in str(map_recordings(made.raw_dir, tmp_path / "pre").failed["net"])
+
+
+def test_mapping_again_leaves_nothing_of_the_other_method(builder: Builder, tmp_path: Path) -> None:
+    made = builder().write()
+    map_recordings(made.raw_dir, tmp_path / "pre")
+    made.log_path.unlink()
+    (made.folder / "run.json").write_text(json.dumps(RUN))
+    map_recordings(made.raw_dir, tmp_path / "pre")
+    assert not (tmp_path / "pre/net/power_runtime_mapping_layerwise.csv").exists()
+    assert [path.name for path in (tmp_path / "pre").iterdir()] == ["net"]

@@ -17,6 +17,7 @@ from edgewatt.formats.layer_power import LayerPower, read_layer_power
 from edgewatt.formats.mapping_info import FILE_NAME as MAPPING_FILE
 from edgewatt.formats.mapping_info import read_mapping_info
 from edgewatt.formats.training_tables import columns
+from edgewatt.mapping.info import NO_POWER
 from edgewatt.mapping.summary import summarise_layer
 from edgewatt.networks.engine import layers_from_engine
 from edgewatt.networks.layer import Layer, LayerKind
@@ -104,7 +105,8 @@ def build_tables(folder: Path, min_samples: int) -> NetworkTables:
 
     Args:
         folder: Its preprocessed folder.
-        min_samples: A layer with fewer power values is left out.
+        min_samples: A layer with fewer power values is left out; not where the run has none at all, whose runtimes
+            are still of use.
 
     Raises:
         FormatError: A file is missing or broken, or the engine has no details.
@@ -117,7 +119,7 @@ def build_tables(folder: Path, min_samples: int) -> NetworkTables:
     left_out: list[LeftOut] = []
     for power in measured.layers:
         layer = by_name.get(power.layer_name)
-        reason = _reason_to_leave_out(layer, power, min_samples)
+        reason = _reason_to_leave_out(layer, power, 0 if measured.method == NO_POWER else min_samples)
         if layer is None or reason is not None:
             left_out.append(LeftOut(power.layer_name, reason or ""))
         else:

@@ -67,9 +67,10 @@ def recognise(path: Path) -> FileKind | None:
 
 
 def _recognise_object(head: str) -> FileKind | None:
-    if re.search(r'"traceEvents"\s*:', head):
+    if re.search(r'[{,]\s*"traceEvents"\s*:\s*\[\s*[{\]]', head):
         return FileKind.CHROME_TRACE
-    if re.match(r'\{\s*"(Layers|Bindings)"\s*:\s*\[', head):
+    # A layer's latencies may go by the same name, but are a list of numbers.
+    if re.match(r'\{\s*"(Layers|Bindings)"\s*:\s*\[\s*["{\]]', head):
         return FileKind.ENGINE_INFO
     return FileKind.LAYER_LATENCY if _LATENCIES.match(head) else None
 

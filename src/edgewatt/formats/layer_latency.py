@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from edgewatt.errors import FormatError, printable
 from edgewatt.formats.atomic import replacing
-from edgewatt.formats.file_kind import FileKind, advice
+from edgewatt.formats.file_kind import FileKind, advice, recognise
 from edgewatt.formats.json_file import BOM
 from edgewatt.formats.timestamps import EXAMPLE, format_timestamps, parse_stamp_bytes, parse_timestamps
 
@@ -56,6 +56,10 @@ def read_layer_latencies(path: Path) -> LayerLatencies:
         FormatError: The file is missing, empty, truncated or not of this format; a latency is not a number
             from 0; a timestamp is none; a name comes twice; or only some entries have timestamps.
     """
+    if recognise(path) in (FileKind.ENGINE_INFO, FileKind.CHROME_TRACE):
+        raise FormatError(
+            "not a file of layer latencies", where=path, fix=advice(path, FileKind.LAYER_LATENCY, _LAYOUT)
+        )
     names: list[str] = []
     latencies: list[NDArray[np.float64]] = []
     ends: list[NDArray[np.int64] | None] = []

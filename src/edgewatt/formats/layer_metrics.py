@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from edgewatt.errors import FormatError
 from edgewatt.formats.atomic import replacing
 from edgewatt.formats.csv_file import check_ended, read_csv
-from edgewatt.formats.recording import LayerCycles
+from edgewatt.formats.recording import LayerRuntimes
 
 FILE_NAME = "power_runtime_mapping_layerwise.csv"
 INCLUDING_IDLE = "layer_power_including_idle_power_micro_watt"
@@ -29,7 +29,7 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
 
 
 def metrics_frame(
-    layers: LayerCycles,
+    layers: LayerRuntimes,
     power_uw: NDArray[np.float64],
     idle_power_uw: float,
     first: int = 0,
@@ -63,7 +63,7 @@ def metrics_frame(
     )
 
 
-def write_layer_metrics(path: Path, layers: LayerCycles, power_uw: NDArray[np.float64], idle_power_uw: float) -> None:
+def write_layer_metrics(path: Path, layers: LayerRuntimes, power_uw: NDArray[np.float64], idle_power_uw: float) -> None:
     """Write the file, whole or not at all, some cycles at a time; arguments as for `metrics_frame`."""
     step = max(1, _ROWS_AT_ONCE // len(layers.names))
     with replacing(path) as beside, beside.open("wb") as file:

@@ -87,21 +87,24 @@ def read_profile(path: Path, *, may_be_cut: bool = False) -> list[dict[str, Any]
         FormatError: The file is missing, empty, not a profile of ONNX Runtime, or it was cut short.
     """
     content = read_bytes(path).removeprefix(BOM)
+    cut: orjson.JSONDecodeError | None = None
     try:
-        events = orjson.loads(content)
+        events, line = orjson.loads(content), 0
     except orjson.JSONDecodeError as error:
+        cut = error
         events, line = _whole_lines(content)
-        if not events or not may_be_cut:
-            raise FormatError(
-                f"ONNX Runtime's profile cannot be read: not valid JSON at line {error.lineno}: {error.msg}",
-                where=path,
-                fix=_MAKE_IT,
-            ) from error
-        warn(f"the profile was cut short at line {line}; {len(events)} events before it are used", where=path)
+    if cut is not None and not (events and may_be_cut):
+        raise FormatError(
+            f"ONNX Runtime's profile cannot be read: not valid JSON at line {cut.lineno}: {cut.msg}",
+            where=path,
+            fix=advice(path, FileKind.ONNXRUNTIME_PROFILE, _MAKE_IT),
+        ) from cut
     if not isinstance(events, list) or not any(_category(event) in ("Session", "Node") for event in events):
         raise FormatError(
             "not a profile of ONNX Runtime", where=path, fix=advice(path, FileKind.ONNXRUNTIME_PROFILE, _MAKE_IT)
         )
+    if cut is not None:
+        warn(f"the profile was cut short at line {line}; {len(events)} events before it are used", where=path)
     for number, event in enumerate(events, start=1):
         if _is_layer(event) or _is_inference(event):
             wrong = next((key for key in ("ts", "dur") if type(event.get(key)) is not int or event[key] < 0), None)

@@ -67,25 +67,51 @@ class RecordingPaths:
 
 
 @dataclass(frozen=True)
-class LayerCycles:
+class LayerRuntimes:
     """Every layer's runtime in every cycle.
 
     Attributes:
         names: Names of the layers in execution order, told apart where the engine repeats one.
         types: The backend's type of each layer; empty where it is not known.
         latency_ms: Latencies in ms, shape (layers, cycles).
-        end_us: Times of the reports in microseconds since 1970, shape (layers, cycles).
     """
 
     names: tuple[str, ...]
     types: tuple[str, ...]
     latency_ms: NDArray[np.float64]
-    end_us: NDArray[np.int64]
 
     @property
     def cycles(self) -> int:
         """Number of cycles."""
         return int(self.latency_ms.shape[1])
+
+
+@dataclass(frozen=True)
+class LayerCycles(LayerRuntimes):
+    """Every layer's runtime in every cycle, and when it was reported.
+
+    Attributes:
+        end_us: Times of the reports in microseconds since 1970, shape (layers, cycles).
+    """
+
+    end_us: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RecordedRuntimes:
+    """A run of which nothing but runtimes can be told: no power was recorded, or not when the layers ran.
+
+    Attributes:
+        paths: Where its files lie.
+        layers: Runtimes of the layers.
+        benchmark: The benchmark's result, where there is one.
+        run_info: Our description, where there is one.
+    """
+
+    paths: RecordingPaths
+    layers: LayerRuntimes
+    benchmark: BenchmarkResult | None
+    run_info: RunInfo | None
 
 
 @dataclass(frozen=True)
@@ -138,36 +164,79 @@ def find_recordings(raw_dir: Path, models: Sequence[str] = ()) -> list[Recording
     return [by_name[name] for name in dict.fromkeys(models)]
 
 
+def has_layer_power(paths: RecordingPaths) -> bool:
+    """Whether a run was recorded so that its layers' power can be told.
+
+    Not when it was recorded without a sensor, or by trtexec, which does not say when layers ran. A missing power
+    log is otherwise an error, told when the run is read.
+
+    Raises:
+        FormatError: Its run.json is broken.
+    """
+    if not paths.run_info.exists():
+        return True
+    run = read_run_info(paths.run_info)
+    return run.backend != "trtexec" and (bool(run.sensor) or paths.power_log.exists())
+
+
 def read_recording(paths: RecordingPaths) -> Recording:
     """Read a run's files and check them against each other.
 
     Raises:
         FormatError: A file is missing or broken, or they do not belong together.
     """
-    latencies = read_layer_latencies(paths.layer_latency)
-    engine = read_engine_info(paths.engine_info)
-    if engine.names_only:
-        warn(
-            "the engine was built with names only, so its layers have no kind or shapes",
-            where=paths.engine_info,
-            fix="Build it with detailed profiling verbosity (trtexec --profilingVerbosity=detailed)",
-        )
-    layers = match_layers(latencies, engine, paths.layer_latency)
+    engine = _read_engine(paths)
+    layers = match_layers(read_layer_latencies(paths.layer_latency), engine, paths.layer_latency)
     log = read_power_log(paths.power_log)
     _check_overlap(log, layers, paths)
-    benchmark = read_benchmark_result(paths.benchmark) if paths.benchmark.exists() else None
-    _check_benchmark(benchmark, layers, paths)
     return Recording(
         paths=paths,
         power_log=log,
         layers=layers,
         engine=engine,
-        benchmark=benchmark,
+        benchmark=_read_benchmark(layers, paths),
+        run_info=read_run_info(paths.run_info) if paths.run_info.exists() else None,
+    )
+
+
+def read_runtimes(paths: RecordingPaths) -> RecordedRuntimes:
+    """Read what a run without power tells.
+
+    Raises:
+        FormatError: A file is missing or broken, or they do not belong together.
+    """
+    engine = _read_engine(paths)
+    layers = match_runtimes(read_layer_latencies(paths.layer_latency), engine, paths.layer_latency)
+    return RecordedRuntimes(
+        paths=paths,
+        layers=layers,
+        benchmark=_read_benchmark(layers, paths),
         run_info=read_run_info(paths.run_info) if paths.run_info.exists() else None,
     )
 
 
 def match_layers(latencies: LayerLatencies, engine: EngineInfo, path: Path) -> LayerCycles:
+    """Put recorded latencies and times into the engine's order, as rectangles of layers and cycles.
+
+    Arguments and errors are those of `match_runtimes`.
+
+    Raises:
+        FormatError: There are no timestamps.
+    """
+    if latencies.end_us is None:
+        raise FormatError(
+            "the latencies have no timestamps, so no power can be found for them",
+            where=path,
+            fix="Record with the base method's profiler, which stamps every report",
+        )
+    rows = _rows(latencies.names, engine, path)
+    layers = _runtimes(latencies, rows, path)
+    ends = [latencies.end_us[row.index][row.first :: row.step][: layers.cycles] for row in rows]
+    _say_backward_jumps(ends[0], path)
+    return LayerCycles(layers.names, layers.types, layers.latency_ms, np.array(ends))
+
+
+def match_runtimes(latencies: LayerLatencies, engine: EngineInfo, path: Path) -> LayerRuntimes:
     """Put recorded latencies into the engine's order, as a rectangle of layers and cycles.
 
     A profiler that keys by name puts the cycles of two layers that share a name into one list, alternately;
@@ -179,63 +248,65 @@ def match_layers(latencies: LayerLatencies, engine: EngineInfo, path: Path) -> L
         path: The latencies' file, for errors.
 
     Raises:
-        FormatError: There are no timestamps, or the layers differ in their numbers of cycles by more than
-            one that was cut off.
+        FormatError: The layers differ in their numbers of cycles by more than one that was cut off.
     """
-    if latencies.end_us is None:
-        raise FormatError(
-            "the latencies have no timestamps, so no power can be found for them",
-            where=path,
-            fix="Record with the base method's profiler, which stamps every report",
-        )
-    recorded = dict(zip(latencies.names, zip(latencies.latency_ms, latencies.end_us, strict=True), strict=True))
+    return _runtimes(latencies, _rows(latencies.names, engine, path), path)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Where the cycles of one layer stand in the file: every `step`-th entry from `first` of the layer `index`."""
+
+    name: str
+    backend_type: str
+    index: int
+    first: int = 0
+    step: int = 1
+
+
+def _rows(names: Sequence[str], engine: EngineInfo, path: Path) -> list[_Row]:
+    index_of = {name: index for index, name in enumerate(names)}
     occurrences = Counter(engine.names)
-    rows: list[tuple[str, str, NDArray[np.float64], NDArray[np.int64]]] = []
+    rows: list[_Row] = []
     seen: Counter[str] = Counter()
     for name, unique, backend_type in zip(engine.names, engine.unique_names, engine.types, strict=True):
-        if name in recorded:
-            latency, end = recorded[name]
-            first, step = seen[name], occurrences[name]
-            rows.append((unique, backend_type, latency[first::step], end[first::step]))
+        if name in index_of:
+            rows.append(_Row(unique, backend_type, index_of[name], seen[name], occurrences[name]))
             seen[name] += 1
-    unknown = [name for name in latencies.names if name not in occurrences]
+    unknown = [name for name in names if name not in occurrences]
     if unknown:
         shown = ", ".join(repr(printable(name)) for name in unknown[:3])
         warn(
-            f"the engine does not know {len(unknown)} of the {len(recorded)} recorded layers: {shown}",
+            f"the engine does not know {len(unknown)} of the {len(names)} recorded layers: {shown}",
             where=path,
             fix="They are kept without a type; check that the engine's file is of the same build",
         )
-    rows += [(name, "", *recorded[name]) for name in unknown]
-    rows = _same_cycles(rows, path)
-    _say_backward_jumps(rows, path)
-    return LayerCycles(
+    return rows + [_Row(name, "", index_of[name]) for name in unknown]
+
+
+def _runtimes(latencies: LayerLatencies, rows: Sequence[_Row], path: Path) -> LayerRuntimes:
+    columns = [latencies.latency_ms[row.index][row.first :: row.step] for row in rows]
+    cycles = _common_cycles([row.name for row in rows], [len(column) for column in columns], path)
+    return LayerRuntimes(
         # A recorded layer that the engine does not know may be called as a repeated one was renamed.
-        names=tuple(unique_names([row[0] for row in rows])),
-        types=tuple(row[1] for row in rows),
-        latency_ms=np.array([row[2] for row in rows]),
-        end_us=np.array([row[3] for row in rows]),
+        names=tuple(unique_names([row.name for row in rows])),
+        types=tuple(row.backend_type for row in rows),
+        latency_ms=np.array([column[:cycles] for column in columns]),
     )
 
 
-def _same_cycles(
-    rows: list[tuple[str, str, NDArray[np.float64], NDArray[np.int64]]], path: Path
-) -> list[tuple[str, str, NDArray[np.float64], NDArray[np.int64]]]:
-    counts = np.array([len(row[2]) for row in rows])
-    fewest, most = int(counts.min()), int(counts.max())
+def _common_cycles(names: Sequence[str], counts: Sequence[int], path: Path) -> int:
+    """Number of cycles that all layers have."""
+    fewest, most = min(counts), max(counts)
     if fewest == most:
         if most == 0:
             raise FormatError("no cycle was recorded", where=path, fix="Record it again")
-        return rows
-    short = rows[int(np.argmin(counts))][0]
-    where = f"{path}, layer {printable(short)!r}"
+        return most
+    where = f"{path}, layer {printable(names[counts.index(fewest)])!r}"
     # Stopped in the middle of a cycle, the layers up to some point have one entry more than the rest.
-    if most - fewest == 1 and fewest > 0 and bool(np.all(np.diff(counts) <= 0)):
-        warn(
-            f"the last cycle was cut off before this layer; it is left out, {fewest} cycles remain",
-            where=where,
-        )
-        return [(name, kind, latency[:fewest], end[:fewest]) for name, kind, latency, end in rows]
+    if most - fewest == 1 and fewest > 0 and list(counts) == sorted(counts, reverse=True):
+        warn(f"the last cycle was cut off before this layer; it is left out, {fewest} cycles remain", where=where)
+        return fewest
     raise FormatError(
         f"the layer has {fewest} cycles where others have {most}, so its cycles cannot be told",
         where=where,
@@ -243,8 +314,19 @@ def _same_cycles(
     )
 
 
-def _say_backward_jumps(rows: list[tuple[str, str, NDArray[np.float64], NDArray[np.int64]]], path: Path) -> None:
-    jumps, cycle, longest = backward_jumps(rows[0][3])
+def _read_engine(paths: RecordingPaths) -> EngineInfo:
+    engine = read_engine_info(paths.engine_info)
+    if engine.names_only:
+        warn(
+            "the engine was built with names only, so its layers have no kind or shapes",
+            where=paths.engine_info,
+            fix="Build it with detailed profiling verbosity (trtexec --profilingVerbosity=detailed)",
+        )
+    return engine
+
+
+def _say_backward_jumps(end_us: NDArray[np.int64], path: Path) -> None:
+    jumps, cycle, longest = backward_jumps(end_us)
     if jumps:
         warn(
             f"the clock jumps back at cycle {cycle + 1} ({jumps} jumps, the longest {longest:.3f} s); windows are "
@@ -263,13 +345,17 @@ def _check_overlap(log: PowerLog, layers: LayerCycles, paths: RecordingPaths) ->
         )
 
 
-def _check_benchmark(benchmark: BenchmarkResult | None, layers: LayerCycles, paths: RecordingPaths) -> None:
-    """Say when the network's own latency is far from its layers': one of the two is then of another unit."""
+def _read_benchmark(layers: LayerRuntimes, paths: RecordingPaths) -> BenchmarkResult | None:
+    """Read the benchmark's result, and say when it is far from the layers: one of the two is then of another unit."""
+    if not paths.benchmark.exists():
+        return None
+    benchmark = read_benchmark_result(paths.benchmark)
     layers_s = float(layers.latency_ms.sum(axis=0).mean()) / 1e3
-    if benchmark is not None and not layers_s / _FAR <= benchmark.avg_latency <= max(layers_s, 1e-3) * _FAR:
+    if not layers_s / _FAR <= benchmark.avg_latency <= max(layers_s, 1e-3) * _FAR:
         warn(
             f"avg_latency is {benchmark.avg_latency:g} s where the layers take {layers_s:g} s together; is one of them "
             "of another unit?",
             where=paths.benchmark,
             fix="avg_latency is in seconds, the latencies of layers are in milliseconds",
         )
+    return benchmark

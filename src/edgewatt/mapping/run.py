@@ -6,14 +6,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-import edgewatt
 from edgewatt.batch import Batch, run_batch
 from edgewatt.errors import EdgewattError, EdgewattWarning, warn
 from edgewatt.formats.atomic import write_bytes
+from edgewatt.formats.folders import replacing_folder
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
@@ -22,14 +23,25 @@ from edgewatt.formats.layer_power import FILE_NAME as LAYER_POWER_FILE
 from edgewatt.formats.layer_power import LayerPower, write_layer_power
 from edgewatt.formats.mapping_info import FILE_NAME as MAPPING_FILE
 from edgewatt.formats.mapping_info import MappingInfo, write_mapping_info
-from edgewatt.formats.recording import Recording, RecordingPaths, find_recordings, read_recording
-from edgewatt.mapping.closure import EnergyClosure, energy_closure
+from edgewatt.formats.recording import (
+    LayerRuntimes,
+    RecordedRuntimes,
+    Recording,
+    RecordingPaths,
+    find_recordings,
+    has_layer_power,
+    read_recording,
+    read_runtimes,
+)
+from edgewatt.mapping.closure import energy_closure
 from edgewatt.mapping.deconvolve import deconvolve
-from edgewatt.mapping.summary import summarise
+from edgewatt.mapping.info import power_info, runtimes_info
+from edgewatt.mapping.summary import summarise, summarise_layer
 from edgewatt.mapping.window import reading_ranges, window_power
 
 Method = Literal["window", "deconvolve"]
 METHODS: tuple[Method, ...] = ("window", "deconvolve")
+ReadT = TypeVar("ReadT")
 
 
 @dataclass(frozen=True)
@@ -71,13 +83,27 @@ def map_recordings(
     """
     checked_method(method)
     recordings = find_recordings(raw_dir, models)
-    idle_power_uw = read_idle_power(raw_dir / IDLE_FILE).avg_idle_power
+    idle_power_uw = _idle_power_uw(raw_dir, recordings)
     return run_batch(
         recordings,
         lambda paths: paths.model,
         lambda paths: map_recording(paths, preprocessed_dir / paths.model, idle_power_uw, method),
         progress,
     )
+
+
+def _idle_power_uw(raw_dir: Path, recordings: Sequence[RecordingPaths]) -> float | None:
+    """Idle power, which recordings without power do not need."""
+    if not (raw_dir / IDLE_FILE).exists() and not any(_may_need_idle_power(paths) for paths in recordings):
+        return None
+    return read_idle_power(raw_dir / IDLE_FILE).avg_idle_power
+
+
+def _may_need_idle_power(paths: RecordingPaths) -> bool:
+    try:
+        return has_layer_power(paths)
+    except EdgewattError:
+        return False  # its broken run.json is told when its turn comes
 
 
 def checked_method(name: str) -> Method:
@@ -93,90 +119,78 @@ def checked_method(name: str) -> Method:
 
 
 def map_recording(
-    paths: RecordingPaths, folder: Path, idle_power_uw: float, method: Method = "window"
+    paths: RecordingPaths, folder: Path, idle_power_uw: float | None, method: Method = "window"
 ) -> MappedNetwork:
-    """Map one recording and write its files.
+    """Map one recording and write its files, all of them or none.
 
     Args:
         paths: The recording.
-        folder: Folder to write to.
-        idle_power_uw: Idle power in uW.
+        folder: Folder to write to; what it held before is replaced.
+        idle_power_uw: Idle power in uW; not needed for a recording without power.
         method: The mapping method.
 
     Raises:
         EdgewattError: The recording is broken, or a file cannot be written.
     """
+    if has_layer_power(paths):
+        recording, told = _listen(lambda: read_recording(paths))
+        if idle_power_uw is None:
+            raise EdgewattError("the recording has power, but its idle power is not known", where=paths.folder)
+        mapped = _map_power(recording, idle_power_uw, method, told)
+    else:
+        runtimes, told = _listen(lambda: read_runtimes(paths))
+        mapped = _map_runtimes(runtimes, told)
+    with replacing_folder(folder, keep_others=False) as beside:
+        if mapped.power_uw is not None and idle_power_uw is not None:
+            write_layer_metrics(beside / METRICS_FILE, mapped.cycles, mapped.power_uw, idle_power_uw)
+        write_bytes(beside / paths.engine_info.name, paths.engine_info.read_bytes())
+        write_layer_power(beside / LAYER_POWER_FILE, mapped.layers)
+        write_mapping_info(beside / MAPPING_FILE, mapped.info)
+    return MappedNetwork(paths.model, folder, mapped.layers, mapped.info)
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """What is to be written; `power_uw` is each layer's power in each cycle, which only the window method has."""
+
+    layers: list[LayerPower]
+    info: MappingInfo
+    cycles: LayerRuntimes
+    power_uw: NDArray[np.float64] | None = None
+
+
+def _listen(read: Callable[[], ReadT]) -> tuple[ReadT, list[str]]:
+    """Read, and keep our warnings for mapping.json; the user is told them at once, also when the mapping fails."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        recording = read_recording(paths)
-    # Told now, so that they reach the user also when the mapping fails, and kept for mapping.json.
+        result = read()
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    told = [str(warning.message) for warning in caught if issubclass(warning.category, EdgewattWarning)]
+    return result, [str(warning.message) for warning in caught if issubclass(warning.category, EdgewattWarning)]
+
+
+def _map_power(recording: Recording, idle_power_uw: float, method: Method, told: list[str]) -> _Mapped:
     if method == "window":
         ranges = reading_ranges(recording.layers, recording.power_log)
         power_uw = window_power(ranges, recording.power_log)
         layers = summarise(recording.layers, power_uw, idle_power_uw)
         closure = energy_closure(recording.layers, recording.power_log, ranges, layers)
-        info = _info(recording, layers, closure, idle_power_uw, told, method)
-        write_layer_metrics(folder / METRICS_FILE, recording.layers, power_uw, idle_power_uw)
-    else:
-        run = deconvolve(recording, idle_power_uw / 1e6)
-        layers = run.layers
-        for what in run.warnings:
-            warn(what, where=paths.model)
-        info = _info(recording, layers, run.energy_closure, idle_power_uw, [*told, *run.warnings], method)
-        info = info.model_copy(update={"deconvolution": run.diagnostics})
-        # Its powers are of cycles that this method does not tell apart: one left by the other method would mislead.
-        (folder / METRICS_FILE).unlink(missing_ok=True)
-    write_bytes(folder / paths.engine_info.name, paths.engine_info.read_bytes())
-    write_layer_power(folder / LAYER_POWER_FILE, layers)
-    write_mapping_info(folder / MAPPING_FILE, info)
-    return MappedNetwork(paths.model, folder, layers, info)
+        info = power_info(recording, layers, closure, idle_power_uw, told, method)
+        return _Mapped(layers, info, recording.layers, power_uw)
+    run = deconvolve(recording, idle_power_uw / 1e6)
+    for what in run.warnings:
+        warn(what, where=recording.paths.model)
+    info = power_info(recording, run.layers, run.energy_closure, idle_power_uw, [*told, *run.warnings], method)
+    info = info.model_copy(update={"deconvolution": run.diagnostics})
+    return _Mapped(run.layers, info, recording.layers)
 
 
-def _info(
-    recording: Recording,
-    layers: list[LayerPower],
-    closure: EnergyClosure | None,
-    idle_power_uw: float,
-    told: list[str],
-    method: Method,
-) -> MappingInfo:
-    log, benchmark, run = recording.power_log, recording.benchmark, recording.run_info
-    layers_s = float(recording.layers.latency_ms.sum(axis=0).mean()) / 1e3
-    network_s = None if benchmark is None else benchmark.avg_latency
-    power = log.power_uw
-    return MappingInfo(
-        edgewatt_version=edgewatt.__version__,
-        model=recording.paths.model,
-        method=method,
-        idle_power_w=idle_power_uw / 1e6,
-        cycles=recording.layers.cycles,
-        layers=len(layers),
-        readings={"total": len(log), "changed": int(np.count_nonzero(np.diff(power))) + 1},
-        energy={}
-        if closure is None
-        else {
-            "measured_j": closure.measured_j,
-            "layers_j": closure.layers_j,
-            "gaps_j": closure.gaps_j,
-        },
-        energy_closure=None if closure is None else closure.difference,
-        runtime={
-            "sum_of_layers_s": layers_s,
-            "network_s": network_s,
-            "ratio": None if network_s is None else layers_s / network_s,
-        },
-        warnings=told,
-        run={}
-        if run is None
-        else {
-            "board": run.board,
-            "backend": run.backend,
-            "power_mode": run.power_mode,
-            "precision": run.precision,
-            "batch_size": run.batch_size,
-            "interrupted": run.interrupted,
-        },
-    )
+def _map_runtimes(runtimes: RecordedRuntimes, told: list[str]) -> _Mapped:
+    """Runtimes alone, where the power of single layers cannot be told."""
+    layers = [
+        summarise_layer(name, kind, np.full(len(latency_ms), np.nan), latency_ms, None)
+        for name, kind, latency_ms in zip(
+            runtimes.layers.names, runtimes.layers.types, runtimes.layers.latency_ms, strict=True
+        )
+    ]
+    return _Mapped(layers, runtimes_info(runtimes, told), runtimes.layers)

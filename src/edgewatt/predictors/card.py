@@ -121,9 +121,9 @@ def _network_lines(entries: Mapping[str, Any] | None, predictors: Predictors) ->
     lines = [
         "## Whole networks",
         "",
-        f"Each network predicted by predictors and a calibration that had not seen it; what was measured is {measured}.",
-        "MAPE in %, and in brackets Spearman's rank correlation. Beside it stand a x MACs + b x bytes + c x layers, and",
-        "the mean network.",
+        f"Each network predicted by predictors and a calibration that had not seen it; measured was {measured}.",
+        "MAPE in %, and in brackets Spearman's rank correlation. Beside it stand a x MACs + b x bytes + c x layers,",
+        "and the mean network.",
         "",
         "| target | networks | predicted | MACs, bytes, layers | mean |",
         "|---|--:|--:|--:|--:|",
@@ -145,8 +145,8 @@ def _network_error(entry: Mapping[str, Any] | None) -> str:
 
 def _interval_lines(metrics: Mapping[str, Any]) -> list[str]:
     lines = [
-        "Share of left-out layers that lie in the 90 % interval made from the other folds: of all, and of the worst and",
-        "best fold.",
+        "Share of left-out layers that lie in the 90 % interval made from the other folds: of all, and of the worst",
+        "and best fold.",
         "",
         "| layers | target | covered | worst fold | best fold |",
         "|---|---|--:|--:|--:|",

@@ -38,12 +38,13 @@ class CostModel:
         return np.maximum(total, self.least)
 
 
-def fit_cost_model(terms: Mapping[str, Array], y: Array) -> CostModel:
+def fit_cost_model(terms: Mapping[str, Array], y: Array, weights: Array | None = None) -> CostModel:
     """Fit a sum of terms to positive values in the squared logarithm of their ratio, odd rows counting less.
 
     Args:
         terms: Terms, none negative, each of shape (n,).
         y: What the sum shall be, shape (n,), positive.
+        weights: How much each row counts, shape (n,); None for all alike.
     """
     from scipy.optimize import nnls  # predicting needs numpy alone
 
@@ -53,11 +54,12 @@ def fit_cost_model(terms: Mapping[str, Array], y: Array) -> CostModel:
     names = [list(terms)[index] for index in used]
     scaled = columns[:, used] / scale[used]
     least = 0.1 * float(y.min())
-    found, _ = nnls(scaled / y[:, None], np.ones(len(y)))
+    root = np.ones(len(y)) if weights is None else np.sqrt(weights)
+    found, _ = nnls(scaled / y[:, None] * root[:, None], root)
     for _ in range(_ROUNDS):
         now = np.maximum(scaled @ found, least)
         ratio = np.log(now / y)
-        weight = 1.0 / np.sqrt(1.0 + (ratio / _ODD) ** 2)
+        weight = root / np.sqrt(1.0 + (ratio / _ODD) ** 2)
         # To first order, the logarithm of the sum moves by the relative change of the sum.
         wanted = 1.0 - np.clip(ratio, -_STEP, _STEP)
         step, _ = nnls(scaled / now[:, None] * weight[:, None], wanted * weight)

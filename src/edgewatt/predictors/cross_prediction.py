@@ -14,7 +14,7 @@ from edgewatt.predictors.estimate import Estimate
 from edgewatt.predictors.fallback import fallback_estimate, fit_fallback
 from edgewatt.predictors.folds import Folds
 from edgewatt.predictors.neuralpower import MINIMUM_ROWS
-from edgewatt.predictors.registry import Predictor
+from edgewatt.predictors.registry import Predictor, fit_predictor
 from edgewatt.predictors.targets import Target, target_values
 from edgewatt.predictors.terms import Array
 
@@ -57,7 +57,7 @@ def cross_predict(
         progress: Called with the name of each kind and target before its turn.
     """
     estimates = {}
-    for kind, table in tables.items():
+    for kind in tables:
         for target in Target:
             if progress:
                 progress(f"{kind} {target}, cross-validation")
@@ -84,7 +84,8 @@ def _cross_estimate(
         found: Estimate | None = None
         if len(training) >= (MINIMUM_ROWS if with_fallback else 1):
             predictor = new_predictor(kind, target)
-            predictor.fit(table[training], y[training], networks[training])
+            rest = _training_part(tables, folds, int(fold))
+            fit_predictor(predictor, table[training], y[training], networks[training], rest)
             found = predictor.function_.estimate(table[test])
         elif with_fallback:
             found = _fallback_estimate(tables, folds, int(fold), kind, target, table[test])
@@ -101,9 +102,12 @@ def _fallback_estimate(
     target: Target,
     rows: pl.DataFrame,
 ) -> Estimate | None:
-    rest = {other: table.filter(pl.Series(folds.numbers[other] != fold)) for other, table in tables.items()}
-    function = fit_fallback(rest, target)
+    function = fit_fallback(_training_part(tables, folds, fold), target)
     return None if function is None else fallback_estimate(function, kind, rows)
+
+
+def _training_part(tables: Mapping[LayerKind, pl.DataFrame], folds: Folds, fold: int) -> dict[LayerKind, pl.DataFrame]:
+    return {kind: table.filter(pl.Series(folds.numbers[kind] != fold)) for kind, table in tables.items()}
 
 
 def measured_rows(table: pl.DataFrame, target: Target) -> tuple[NDArray[np.int64], Array]:

@@ -10,9 +10,9 @@ import polars as pl
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.estimate import Estimate
 from edgewatt.predictors.intervals import conformal_factor, log_errors
-from edgewatt.predictors.physics import concatenated, is_detailed, layer_amounts
+from edgewatt.predictors.physics import is_detailed, layer_amounts
 from edgewatt.predictors.physics_function import PhysicsFunction
-from edgewatt.predictors.physics_predictor import fit_physics
+from edgewatt.predictors.physics_predictor import MeasuredAmounts, fit_physics, joined
 from edgewatt.predictors.targets import Target, target_values
 from edgewatt.predictors.terms import Array
 
@@ -35,19 +35,12 @@ def fit_fallback(tables: Mapping[LayerKind, pl.DataFrame], target: Target, seed:
     if not rows:
         return None
     detailed = all(is_detailed(table) for table, _ in rows.values())
+    parts = [
+        MeasuredAmounts(layer_amounts(kind, table, detailed), y, table["runtime"].cast(pl.Float64).to_numpy())
+        for kind, (table, y) in rows.items()
+    ]
     networks = np.concatenate([table["network"].to_numpy().astype(np.str_) for table, _ in rows.values()])
-    runtime = np.concatenate([table["runtime"].cast(pl.Float64).to_numpy() for table, _ in rows.values()])
-    return fit_physics(
-        concatenated([layer_amounts(kind, table, detailed) for kind, (table, _) in rows.items()]),
-        np.concatenate([y for _, y in rows.values()]),
-        runtime,
-        networks,
-        kind=None,
-        target=target,
-        detailed=detailed,
-        trees=TREES,
-        seed=seed,
-    )
+    return fit_physics(joined(parts), networks, kind=None, target=target, detailed=detailed, trees=TREES, seed=seed)
 
 
 def fallback_estimate(function: PhysicsFunction, kind: LayerKind, table: pl.DataFrame) -> Estimate:

@@ -47,7 +47,8 @@ class Forest:
         while True:
             split = self.feature[node]
             if (split == LEAF).all():
-                return self.value[node]
+                values: Array = self.value[node]
+                return values
             # A leaf is its own child, so rows that have arrived stay.
             goes_left = features[rows, np.maximum(split, 0)] <= self.threshold[node]
             node = np.where(goes_left, self.left[node], self.right[node])

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat
 
 from edgewatt.formats.checked import FileModel
@@ -40,11 +41,10 @@ class NetworkSums:
     layers: Array
     idle_power_w: Array
 
-    def take(self, rows: Sequence[int] | Array) -> NetworkSums:
+    def take(self, rows: NDArray[np.int64]) -> NetworkSums:
         """Some of the networks."""
-        index = np.asarray(rows, dtype=np.int64)
         return NetworkSums(
-            self.runtime_s[index], self.energy_above_idle_j[index], self.layers[index], self.idle_power_w[index]
+            self.runtime_s[rows], self.energy_above_idle_j[rows], self.layers[rows], self.idle_power_w[rows]
         )
 
 

@@ -1,4 +1,4 @@
-"""Whole networks of a training set: what they took, what their layers add up to, and how well each way predicts them."""
+"""Whole networks of a training set: what they took, what their layers add up to, and how well each is predicted."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def baseline_predictions(training: MeasuredNetworks, test: MeasuredNetworks) -> 
         weights = relative_non_negative([term[known] for term in training.terms], target[known])
         linear[index] = sum(weight * term for weight, term in zip(weights, test.terms, strict=True))
         mean[index] = np.exp(np.log(target[known]).mean())
-    return {"macs+bytes+layers": networknetwork_values(*linear), "mean": networknetwork_values(*mean)}
+    return {"macs+bytes+layers": network_values(*linear), "mean": network_values(*mean)}
 
 
 def _usable(sums: NetworkSums, networks: MeasuredNetworks) -> NDArray[np.int64]:

@@ -55,12 +55,6 @@ class LayerAmounts:
         """One of the amounts."""
         return self.values[name]
 
-    def take(self, rows: Sequence[int] | Array) -> LayerAmounts:
-        """Some of the layers."""
-        index = np.asarray(rows, dtype=np.int64)
-        values = {name: value[index] for name, value in self.values.items()}
-        return LayerAmounts(values, tuple(self.operations[row] for row in index))
-
     @property
     def total_bytes(self) -> Array:
         """Bytes of weights, inputs and outputs, shape (n,)."""

@@ -45,7 +45,8 @@ class PhysicsFunction:
         detailed: Whether layers are described by their own bytes and precisions, see `layer_amounts`.
         features: Names of the columns that the trees split on.
         time: Costs of the runtime in ms.
-        power: Costs of the power in W, made with the runtime that `time` predicts; None where the runtime is the target.
+        power: Costs of the power in W, made with the runtime that `time` predicts; None where the runtime is
+            the target.
         share: Share of the costs in the logarithm.
         fades: Whether the trees' correction fades with distance.
         forest: The trees.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from edgewatt.predictors.anchors import fit_anchors
 from edgewatt.predictors.cost_model import CostModel, fit_cost_model
 from edgewatt.predictors.forest import forest_from_sklearn
 from edgewatt.predictors.physical_features import DISTANCE_FEATURES, cost_terms, power_terms
-from edgewatt.predictors.physics import LayerAmounts, is_detailed, layer_amounts
+from edgewatt.predictors.physics import LayerAmounts, concatenated, is_detailed, layer_amounts
 from edgewatt.predictors.physics_function import PhysicsFunction, log_costs, tree_columns, tree_features
-from edgewatt.predictors.targets import Target
+from edgewatt.predictors.targets import Target, target_values
 from edgewatt.predictors.terms import Array
 
 #: Share of the costs in the logarithm of what is predicted, chosen by cross-validation and by extrapolation: the
@@ -36,6 +37,12 @@ _FLOOR = 0.02
 
 #: From so many rows on leaves hold two, from twice as many three, so that files stay small.
 _ROWS_A_LEAF = 1500
+
+
+#: When costs are fitted, all rows of other kinds together count as this share of the kind's own rows, and at least as
+#: so many of them: a dozen rows of one size cannot tell a launch from a byte.
+_SHARE_OF_OTHERS = 0.1
+_LEAST_OF_OTHERS = 200.0
 
 
 class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,7 +78,11 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(
-        self, table: pl.DataFrame, y: Array, groups: Sequence[str] | NDArray[Any] | None = None
+        self,
+        table: pl.DataFrame,
+        y: Array,
+        groups: Sequence[str] | NDArray[Any] | None = None,
+        others: Mapping[LayerKind, pl.DataFrame] | None = None,
     ) -> PhysicsPredictor:
         """Fit costs and trees.
 
@@ -79,23 +90,24 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             table: A training table, one row a layer; a power's costs use its runtimes where it has them.
             y: The target, shape (rows,), finite.
             groups: The network of each row, shape (rows,).
+            others: Training tables of other kinds. A launch, an operation and a byte cost much the same there, so
+                they settle what this kind's rows leave open: where all have one row, a dense layer's operations
+                cannot be told from its weights.
 
         Raises:
             EdgewattError: There is no row, or a target is not finite.
         """
-        kind = LayerKind(self.kind)
+        kind, target = LayerKind(self.kind), Target(self.target)
         detailed = is_detailed(table)
-        amounts = layer_amounts(kind, table, detailed)
-        runtime = table["runtime"].cast(pl.Float64).to_numpy() if "runtime" in table.columns else None
+        known = _measured_amounts(others or {}, kind, target, detailed)
         self.n_features_in_ = table.width
         self.note_ = ""
         self.function_ = fit_physics(
-            amounts,
-            np.asarray(y, dtype=np.float64),
-            runtime,
+            MeasuredAmounts(layer_amounts(kind, table, detailed), np.asarray(y, dtype=np.float64), _runtimes(table)),
             groups,
             kind=kind,
-            target=Target(self.target),
+            target=target,
+            others=known,
             detailed=detailed,
             trees=self.trees,
             seed=self.seed,
@@ -107,38 +119,52 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self.function_.predict(table)
 
 
+@dataclass(frozen=True, eq=False)
+class MeasuredAmounts:
+    """Layers given by their amounts, n of them, and what was measured of them.
+
+    Attributes:
+        amounts: The layers.
+        y: The target, shape (n,), finite.
+        runtime_ms: Runtimes, shape (n,); None where they are not known.
+    """
+
+    amounts: LayerAmounts
+    y: Array
+    runtime_ms: Array | None
+
+
 def fit_physics(
-    amounts: LayerAmounts,
-    y: Array,
-    runtime_ms: Array | None,
+    layers: MeasuredAmounts,
     networks: Sequence[str] | NDArray[Any] | None,
     *,
     kind: LayerKind | None,
     target: Target,
     detailed: bool,
+    others: MeasuredAmounts | None = None,
     trees: int = 64,
     seed: int = 0,
 ) -> PhysicsFunction:
     """Fit costs and trees to layers given by their amounts.
 
     Args:
-        amounts: The layers, n of them.
-        y: The target, shape (n,), finite.
-        runtime_ms: Runtimes, shape (n,); None where they are not known. Not used where the runtime is the target.
+        layers: The layers, n of them.
         networks: The network of each layer.
         kind: The kind of all of them; None where there are several.
         target: What is predicted.
         detailed: How they are described, see `layer_amounts`.
+        others: Layers of other kinds, which settle what these leave open of the costs.
         trees: Number of trees.
         seed: Of the trees.
 
     Raises:
         EdgewattError: There is no row, or a target is not finite.
     """
+    amounts, y = layers.amounts, layers.y
     if len(y) == 0 or not np.isfinite(y).all():
         raise EdgewattError("a predictor needs at least one row, and finite targets")
     positive = _positive(y)
-    time, power = _costs(amounts, positive, runtime_ms, target)
+    time, power = _costs(layers, others, target)
     features = tree_features(amounts, time)
     share = _SHARE[target]
     corrected = np.log(positive) - share * log_costs(amounts, time, power)
@@ -179,17 +205,55 @@ def _positive(y: Array) -> Array:
 
 
 def _costs(
-    amounts: LayerAmounts, y: Array, runtime_ms: Array | None, target: Target
+    layers: MeasuredAmounts, others: MeasuredAmounts | None, target: Target
 ) -> tuple[CostModel, CostModel | None]:
     """Costs of the runtime, and of the power where that is the target."""
+    parts = [layers] if others is None else [layers, others]
+    amounts = concatenated([part.amounts for part in parts])
+    y = np.concatenate([_positive(part.y) for part in parts])
+    weights = np.ones(len(y))
+    if others is not None:
+        weights[len(layers.y) :] = max(_SHARE_OF_OTHERS * len(layers.y), _LEAST_OF_OTHERS) / len(others.y)
+    terms = cost_terms(amounts)
     if target is Target.RUNTIME:
-        return fit_cost_model(cost_terms(amounts), y), None
-    if runtime_ms is None:
-        # Without runtimes there are no rates; each layer then counts as lasting as long.
-        runtime_ms = np.ones(len(y))
-    time = fit_cost_model(cost_terms(amounts), _positive(runtime_ms))
-    runtime = time.predict(cost_terms(amounts))
-    return time, fit_cost_model(power_terms(amounts, runtime), y)
+        return fit_cost_model(terms, y, weights), None
+    # Without runtimes there are no rates; each layer then counts as lasting as long.
+    runtimes = [np.ones(len(part.y)) if part.runtime_ms is None else _positive(part.runtime_ms) for part in parts]
+    time = fit_cost_model(terms, np.concatenate(runtimes), weights)
+    return time, fit_cost_model(power_terms(amounts, time.predict(terms)), y, weights)
+
+
+def _measured_amounts(
+    tables: Mapping[LayerKind, pl.DataFrame], kind: LayerKind, target: Target, detailed: bool
+) -> MeasuredAmounts | None:
+    """Layers of the kinds other than `kind`; None where there are none that are described alike."""
+    parts = []
+    for other, table in tables.items():
+        if other is kind or is_detailed(table) is not detailed:
+            continue
+        y = target_values(table, target)
+        known = np.isfinite(y)
+        if known.any():
+            rows = table.filter(pl.Series(known))
+            parts.append(MeasuredAmounts(layer_amounts(other, rows, detailed), y[known], _runtimes(rows)))
+    return joined(parts) if parts else None
+
+
+def joined(parts: Sequence[MeasuredAmounts]) -> MeasuredAmounts:
+    """The layers of all parts, in order; without runtimes where one has none."""
+    runtimes = [part.runtime_ms for part in parts if part.runtime_ms is not None]
+    return MeasuredAmounts(
+        concatenated([part.amounts for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        np.concatenate(runtimes) if len(runtimes) == len(parts) else None,
+    )
+
+
+def _runtimes(table: pl.DataFrame) -> Array | None:
+    if "runtime" not in table.columns:
+        return None
+    values: Array = table["runtime"].cast(pl.Float64).to_numpy()
+    return values
 
 
 def _varying(features: dict[str, Array], amounts: LayerAmounts) -> list[str]:

@@ -85,6 +85,28 @@ DEFAULT_PREDICTOR = "physics"
 PREDICTOR_NAMES = tuple(_PREDICTORS)
 
 
+def fit_predictor(
+    predictor: Predictor,
+    table: pl.DataFrame,
+    y: Array,
+    networks: NDArray[Any],
+    others: Mapping[LayerKind, pl.DataFrame],
+) -> None:
+    """Fit a predictor; one that can learn costs from other kinds of layer is told of their tables.
+
+    Args:
+        predictor: Untrained.
+        table: One row a layer.
+        y: The target, shape (rows,).
+        networks: The network of each row, shape (rows,).
+        others: Training tables of all kinds.
+    """
+    if isinstance(predictor, PhysicsPredictor):
+        predictor.fit(table, y, networks, others)
+    else:
+        predictor.fit(table, y, networks)
+
+
 def new_predictor(name: str, kind: LayerKind, target: Target, settings: Settings | None = None) -> Predictor:
     """Make an untrained predictor.
 

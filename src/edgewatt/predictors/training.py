@@ -33,6 +33,7 @@ from edgewatt.predictors.registry import (
     PREDICTOR_NAMES,
     Predictor,
     Settings,
+    fit_predictor,
     new_predictor,
 )
 from edgewatt.predictors.scoring import (
@@ -218,7 +219,7 @@ def _fit(plan: _Plan, kind: LayerKind, target: Target, table: pl.DataFrame) -> t
     measured = table[rows]
     networks = measured[NETWORK].to_numpy().astype(np.str_)
     fitted = plan.new(kind, target)
-    fitted.fit(measured, y, networks)
+    fit_predictor(fitted, measured, y, networks, plan.tables)
     settings = {key: value for key, value in fitted.get_params().items() if key not in ("kind", "target")}
     columns = feature_columns(kind, measured)
     one = StoredPredictor(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import edgewatt
 from edgewatt.comparison.match import LEAST_SHARED, match_layers
@@ -13,18 +13,9 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.reports import figures, trace_figures
 from edgewatt.reports.figure_parts import Figure
 from edgewatt.reports.text import NOT_KNOWN, interval, significant, with_interval
+from edgewatt.results.environment import environment_differences
 from edgewatt.results.estimate import Estimate, added
 from edgewatt.results.network_result import Finding, LayerResult, NetworkResult
-
-_ENVIRONMENT_WORDS = {
-    "board": "board",
-    "power_mode": "power mode",
-    "precision": "precision",
-    "batch_size": "batch",
-    "backend": "backend",
-    "method": "method",
-    "clocks": "clocks",
-}
 
 
 @dataclass(frozen=True)
@@ -215,18 +206,6 @@ def unique_labels(results: Sequence[NetworkResult]) -> list[str]:
         if taken[label] > 1:
             labels[i] = f"{label} #{taken[label]}"
     return labels
-
-
-def environment_differences(results: Sequence[NetworkResult]) -> list[str]:
-    """In what the environments of results differ, a sentence each; what is not known differs from nothing."""
-    found = []
-    for name, word in _ENVIRONMENT_WORDS.items():
-        # A prediction's method is no mapping method.
-        asked = [result for result in results if name != "method" or result.measured]
-        values = dict.fromkeys(value for result in asked if (value := asdict(result.environment)[name]))
-        if len(values) > 1:
-            found.append(f"different {word}: {', '.join(map(printable, values))}")
-    return found
 
 
 def headline_energy(result: NetworkResult) -> tuple[str, Estimate | None]:

@@ -18,7 +18,8 @@ from edgewatt.predictors.network_prediction import (
 )
 from edgewatt.predictors.scoring import NETWORKS_KEY
 from edgewatt.predictors.training import TrainingResult
-from edgewatt.reports.tables import kind_cell, name_cell, new_table, number, percent
+from edgewatt.reports.cells import LayerName, ShareBar
+from edgewatt.reports.tables import kind_cell, new_table, number, percent
 
 
 def scores_json(result: TrainingResult) -> dict[str, Any]:
@@ -36,10 +37,10 @@ def scores_json(result: TrainingResult) -> dict[str, Any]:
 def scores_table(result: TrainingResult) -> Table:
     """Mean absolute and root mean square percentage errors, beside those of predicting the mean."""
     table = new_table(
-        f"Errors in cross-validation ({_grouping(result)}) and on held-out networks; in brackets: NeuralPower's "
-        "polynomial, and predicting the mean",
+        f"MAPE in cross-validation ({_grouping(result)}) and on held-out networks (test), each beside NeuralPower's "
+        "polynomial (NP) and predicting the mean",
         ["layers", "target"],
-        ["rows", "nets", "CV MAPE", "RMSPE", "test MAPE", "RMSPE"],
+        ["rows", "nets", "CV", "NP", "mean", "test", "NP", "mean"],
     )
     for kind, targets in _of_layers(result).items():
         for target, entry in targets.items():
@@ -49,10 +50,8 @@ def scores_table(result: TrainingResult) -> Table:
                 target,
                 str(cv["rows"]),
                 str(cv["networks"]),
-                _beside(cv, baselines, "cv"),
-                percent(cv["rmspe"]),
-                _beside(test, baselines, "test"),
-                percent(test["rmspe"]) if test else "",
+                *_beside(cv, baselines, "cv"),
+                *_beside(test, baselines, "test"),
             )
     return table
 
@@ -137,23 +136,34 @@ def prediction_json(network: str, prediction: NetworkPrediction) -> dict[str, An
     }
 
 
-def prediction_table(network: str, prediction: NetworkPrediction) -> Table:
-    """A prediction, layer by layer, in execution order; layers that are not executed are left out."""
+def prediction_table(network: str, prediction: NetworkPrediction, *, by_energy: bool = True) -> Table:
+    """A prediction, layer by layer; layers that are not executed are left out.
+
+    Args:
+        network: The network's name.
+        prediction: What is predicted of it.
+        by_energy: Whether the layers that take most energy come first; otherwise they are in execution order.
+    """
+    layers = [layer for layer in prediction.layers if layer.status is not Status.FREE]
+    if by_energy:
+        layers.sort(key=lambda layer: -(layer.energy_j or 0.0))
+    order = "most energy first" if by_energy else "execution order"
     table = new_table(
-        f"Predicted layers of {network} (power and energy above idle)", ["layer", "kind"], ["ms", "W", "mJ", "energy"]
+        f"Predicted layers of {network}, {order} (power and energy above idle)",
+        ["layer", "kind"],
+        ["ms", "W", "mJ", "energy"],
     )
     total_j = prediction.energy_above_idle_j
-    for layer in prediction.layers:
-        if layer.status is Status.FREE:
-            continue
-        energy_j = layer.energy_j
+    shares = [layer.energy_j / total_j if layer.energy_j is not None and total_j else None for layer in layers]
+    greatest = max((share or 0.0 for share in shares), default=0.0)
+    for layer, share in zip(layers, shares, strict=True):
         table.add_row(
-            name_cell(layer.layer.name),
+            LayerName(layer.layer.name),
             kind_cell(layer.kind, layer.layer.operation),
             number(_scaled(layer.runtime_s, 1e3), 4),
             number(layer.power_w, 3),
-            number(_scaled(energy_j, 1e3), 4),
-            percent(energy_j / total_j if energy_j is not None and total_j else None),
+            number(_scaled(layer.energy_j, 1e3), 4),
+            ShareBar(share, greatest),
         )
     return table
 
@@ -211,12 +221,10 @@ def _whole_line(whole: WholeNetwork) -> str:
     return f"Whole network with idle, {origin}, 90% intervals in brackets: {', '.join(parts)}"
 
 
-def _beside(scores: Mapping[str, Any] | None, baselines: Mapping[str, Any], part: str) -> str:
-    if scores is None:
-        return ""
+def _beside(scores: Mapping[str, Any] | None, baselines: Mapping[str, Any], part: str) -> list[str]:
+    """The score, NeuralPower's and the mean's; empty where there is none."""
     others = [(baselines.get(name) or {}).get(part) for name in ("neuralpower", "mean")]
-    named = ", ".join(percent(other["mape"], 0) for other in others if other is not None)
-    return f"{percent(scores['mape'])} ({named})"
+    return ["" if one is None else percent(one["mape"]) for one in (scores, *others)]
 
 
 def _layer_json(layer: LayerPrediction) -> dict[str, Any]:

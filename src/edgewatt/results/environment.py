@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from edgewatt.errors import printable
 from edgewatt.formats.benchmark import BenchmarkResult
 from edgewatt.formats.mapping_info import MappingInfo
 from edgewatt.formats.run_info import RunInfo
-from edgewatt.results.network_result import Environment, Finding, Weight
+from edgewatt.results.network_result import Environment, Finding, NetworkResult, Weight
+
+_ENVIRONMENT_WORDS = {
+    "board": "board",
+    "power_mode": "power mode",
+    "precision": "precision",
+    "batch_size": "batch",
+    "backend": "backend",
+    "method": "method",
+    "clocks": "clocks",
+}
 
 
 def recorded_environment(run: RunInfo | None, benchmark: BenchmarkResult | None, method: str) -> Environment:
@@ -71,6 +84,18 @@ def environment_findings(run: RunInfo | None) -> list[Finding]:
         found += [Finding(Weight.CAUTION, _sentence(str(doubt))) for doubt in verdict]
     else:
         found.append(Finding(Weight.GOOD, "Stability: nothing was found against this recording"))
+    return found
+
+
+def environment_differences(results: Sequence[NetworkResult]) -> list[str]:
+    """In what the environments of results differ, a sentence each; what is not known differs from nothing."""
+    found = []
+    for name, word in _ENVIRONMENT_WORDS.items():
+        # A prediction's method is no mapping method.
+        asked = [result for result in results if name != "method" or result.measured]
+        values = dict.fromkeys(value for result in asked if (value := asdict(result.environment)[name]))
+        if len(values) > 1:
+            found.append(f"different {word}: {', '.join(map(printable, values))}")
     return found
 
 

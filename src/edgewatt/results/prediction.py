@@ -14,7 +14,7 @@ from edgewatt.errors import FormatError
 from edgewatt.formats.csv_file import read_csv
 from edgewatt.formats.json_file import read_json
 from edgewatt.networks.layer import LayerKind
-from edgewatt.results.estimate import Estimate
+from edgewatt.results.estimate import Estimate, added
 from edgewatt.results.network_result import Environment, Finding, LayerResult, NetworkResult, Source, Weight
 
 _FIX = "Name the file that `edgewatt predict --out` wrote, or what `edgewatt predict --json` printed"
@@ -40,15 +40,15 @@ def read_prediction(path: Path) -> NetworkResult:
     missing = [name for name in ("layer_name", "layer_type", *names) if name not in table.columns]
     if missing:
         raise FormatError(f"holds no predictions: {', '.join(missing)} are missing", where=path, fix=_FIX)
-    texts = ("layer_name", "layer_type", "status", "operation", "remarks")
-    table = read_csv(path, {name: pl.Float64 for name in table.columns if name not in texts})
+    numbers = {name: pl.Float64 for name in table.columns if name.endswith(("(W)", "(ms)", "(mJ)"))}
+    table = read_csv(path, {**numbers, "extrapolated": pl.Boolean})
     rows = [_csv_row(row) for row in table.iter_rows(named=True)]
     return _result(path.stem, path, _layers(rows, path), {}, {})
 
 
 def _csv_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row with the keys that JSON has."""
-    known = {name: row[name] for name in ("layer_name", "layer_type", "status", "operation") if name in row}
+    known = {name: row.get(name) for name in ("layer_name", "layer_type", "status", "extrapolated")}
     for quantity, (unit, key, _) in _QUANTITIES.items():
         known[f"{quantity}_{key}"] = row[f"{quantity}_prediction ({unit})"]
         ends = [row.get(f"{quantity}_{end} ({unit})") for end in ("low", "high")]
@@ -69,8 +69,13 @@ def _from_json(value: Any, path: Path) -> NetworkResult:
         _layers(entries, path),
         value["totals"],
         value.get("origin") if isinstance(value.get("origin"), dict) else {},
-        value.get("whole") if isinstance(value.get("whole"), dict) else {},
+        _calibrated(value.get("whole_network")),
     )
+
+
+def _calibrated(whole: Any) -> dict[str, Any]:
+    """The network as a whole, where that is more than the sum of its layers."""
+    return whole if isinstance(whole, dict) and whole.get("calibrated_on_networks") else {}
 
 
 def _layers(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[LayerResult, ...]:
@@ -133,8 +138,8 @@ def _remarks(row: Mapping[str, Any]) -> tuple[str, ...]:
         remarks.append("prior")
     if outside:
         remarks.append("extrapolated: " + ", ".join(map(str, outside)))
-    elif row.get("distant"):
-        remarks.append("unlike all layers trained on")
+    elif row.get("extrapolated"):
+        remarks.append("extrapolated")
     return tuple(remarks)
 
 
@@ -170,7 +175,8 @@ def _with_idle(layer: LayerResult, idle_power_w: float | None) -> LayerResult:
     power, energy, runtime = layer.power_above_idle_w, layer.energy_above_idle_j, layer.runtime_s
     if idle_power_w is None or power is None or energy is None or runtime is None:
         return layer
-    return replace(layer, power_w=power.shifted(idle_power_w), energy_j=energy.shifted(idle_power_w * runtime.value))
+    idle = runtime.scaled(idle_power_w)
+    return replace(layer, power_w=power.shifted(idle_power_w), energy_j=added([energy, idle]))
 
 
 def _findings(layers: Sequence[LayerResult], origin: Mapping[str, Any]) -> list[Finding]:
@@ -186,7 +192,7 @@ def _findings(layers: Sequence[LayerResult], origin: Mapping[str, Any]) -> list[
         found.append(
             Finding(Weight.BAD, f"No predictor covers {uncovered} of {len(layers)} layers: the totals leave them out")
         )
-    extrapolated = sum(any(r.startswith(("extrapolated", "unlike")) for r in layer.remarks) for layer in layers)
+    extrapolated = sum(any(r.startswith("extrapolated") for r in layer.remarks) for layer in layers)
     if extrapolated:
         found.append(
             Finding(Weight.CAUTION, f"{extrapolated} layers are unlike those trained on: they are extrapolated")
