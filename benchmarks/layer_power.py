@@ -61,7 +61,7 @@ class Score:
         bound: The same error as `error` that the Cramer-Rao bound allows, if estimates were normal.
         window_error: `error` of the window method.
         window_correlation: `correlation` of it.
-        seconds: Time of the deconvolution.
+        seconds: Processor time of the deconvolution.
     """
 
     error: float
@@ -109,9 +109,9 @@ def score(case: Case, seed: int) -> Score:
     layers = network_layers(case.network)
     simulated = simulate_network(layers, ORIN_NANO, case.settings, name=Path(case.network).stem, seed=seed)
     recording = recording_of(simulated, case.settings, with_run=case.with_run)
-    started = time.perf_counter()
+    started = time.process_time()
     run = deconvolve(recording, simulated.idle_power_w)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     truth = simulated.truth["power_above_idle_w"].to_numpy()
     runtime = simulated.truth["runtime_ms"].to_numpy()
     executed = runtime > 0
@@ -162,8 +162,11 @@ def cramer_rao(settings: SimulationSettings, simulated: SimulatedRecording) -> N
     normal around its true mean, with the sensor's noise, its rounding as step / sqrt(12), and what an inference that is
     only known to within its report's delay adds. Unknown are the layers' and the gaps' powers, the conversion's delay
     and length, and the lag where there is one; the clock, the noise and the drift are taken as known.
+    NaN where the chip averages over conversions.
     """
     timeline, sensor, profiler = simulated.timeline, settings.sensor, settings.profiler
+    if sensor.samples > 1:
+        return np.full(simulated.truth.height, np.nan)
     seen = np.unique(np.searchsorted(simulated.conversions.shunt_end_s, _reading_times_s(simulated, settings)) - 1)
     start, end = simulated.conversions.shunt_start_s[seen], simulated.conversions.shunt_end_s[seen]
     inside = (start > timeline.start_s[10]) & (end < timeline.end_s[-1])

@@ -146,7 +146,7 @@ def train(
     training_dir: Annotated[Path, typer.Argument(help="Folder of training tables.")],
     predictors_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
     holdout: Annotated[list[str] | None, typer.Option(help="Networks to keep from training and score on.")] = None,
-    predictor: Annotated[str, typer.Option(help="neuralpower, or mean (the baseline).")] = "neuralpower",
+    predictor: Annotated[str, typer.Option(help="physics, neuralpower, or mean (the baseline).")] = "physics",
     degree: Annotated[int | None, typer.Option(min=1, max=4, help="Degree of the polynomials.")] = None,
     log_features: Annotated[bool | None, typer.Option(help="Polynomials of log(1 + feature).")] = None,
     log_target: Annotated[bool | None, typer.Option(help="Fit the target's logarithm.")] = None,
@@ -157,7 +157,7 @@ def train(
 ) -> None:
     """Train a power and a runtime predictor for each kind of layer, and score them."""
     from edgewatt.predictors.training import train as train_predictors
-    from edgewatt.reports.predictions import notes_lines, scores_json, scores_table
+    from edgewatt.reports.predictions import coverage_lines, networks_table, notes_lines, scores_json, scores_table
     from edgewatt.reports.progress import progress_bar
 
     given = {
@@ -178,7 +178,38 @@ def train(
             tune_degree=tune_degree,
             progress=step,
         )
-    show(json, scores_json(result), scores_table(result), *notes_lines(result), f"Predictors: {predictors_dir}")
+    networks = networks_table(result)
+    show(
+        json,
+        scores_json(result),
+        scores_table(result),
+        *([] if networks is None else [networks]),
+        *coverage_lines(result),
+        *notes_lines(result),
+        f"Predictors: {predictors_dir}",
+    )
+
+
+@app.command()
+def evaluate(
+    training_dir: Annotated[Path, typer.Argument(help="Folder of training tables.")],
+    predictor: Annotated[str, typer.Option(help="physics, neuralpower, or mean (the baseline).")] = "physics",
+    family: Annotated[
+        list[str] | None, typer.Option(help="NETWORK=FAMILY where the name does not tell; repeat, or use commas.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Score predictors on networks, families of networks and rows that they were not trained on."""
+    from edgewatt.predictors.evaluate import evaluate as evaluate_predictor
+    from edgewatt.predictors.families import named_families
+    from edgewatt.reports.evaluation import evaluation_json, evaluation_tables, protocol_lines
+    from edgewatt.reports.progress import progress_bar
+
+    with progress_bar("Evaluating") as step:
+        found = evaluate_predictor(
+            training_dir, predictor=predictor, named_families=named_families(split(family)), progress=step
+        )
+    show(json, evaluation_json(found), *evaluation_tables(found), *protocol_lines(found))
 
 
 @app.command()
@@ -215,6 +246,7 @@ def predict(
     max_energy_mj: Annotated[float | None, typer.Option(help="Fail when a cycle takes more energy.")] = None,
     max_power_w: Annotated[float | None, typer.Option(help="Fail when the mean power is higher.")] = None,
     max_runtime_ms: Annotated[float | None, typer.Option(help="Fail when a cycle takes longer.")] = None,
+    at: Annotated[str, typer.Option(help="Hold budgets at the upper end of the interval, or at the mean.")] = "upper",
     json: Json = False,
 ) -> None:
     """Predict power, runtime and energy of each layer of a network, without a device."""
@@ -237,7 +269,7 @@ def predict(
         *prediction_lines(prediction),
         f"Layers: {out}",
     )
-    over = exceeded(prediction, Budget(max_energy_mj, max_power_w, max_runtime_ms))
+    over = exceeded(prediction, Budget(max_energy_mj, max_power_w, max_runtime_ms), at)
     if over:
         raise CheckFailedError("the budget is exceeded: " + "; ".join(over), where=network)
 

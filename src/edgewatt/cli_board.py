@@ -112,7 +112,8 @@ def record(
         )
     runs = batch.recorded.done
     skipped = [f"{name} was recorded already" for name in batch.skipped]
-    show(json, batch_json(batch), runs_table(runs), *verdict_lines(runs), *skipped)
+    table = [runs_table(runs)] if runs else []
+    show(json, batch_json(batch), *table, *verdict_lines(runs), *skipped)
     end_batch(failure_lines(batch.recorded.failed), batch.exit_status)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import EdgewattWarning, FormatError
@@ -16,6 +16,7 @@ _HEADER = "time,uptime,CPU1,RAM,Power VDD_IN,Power TOT,nvp model"
 _ROW = '2024-11-21 05:20:04.261448,"1 day, 0:10:00",12,0.2,4744,4744,15W'
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

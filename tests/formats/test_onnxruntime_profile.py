@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import EdgewattWarning, FormatError
@@ -82,6 +82,7 @@ def test_a_layer_that_runs_twice_is_told_apart(profile_path: Path) -> None:
     assert runs.start_us.tolist() == [[2, 12, 22], [102, 112, 122]]
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_killed_run_gives_the_inferences_that_were_ended(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -143,6 +144,30 @@ def test_broken_files_and_look_alikes(profile_path: Path, text: str, message: st
     with pytest.raises(FormatError, match=message) as error:
         read_profile(profile_path)
     assert str(profile_path) in str(error.value)
+
+
+def test_names_that_older_versions_did_not_escape_are_read_as_they_are(profile_path: Path) -> None:
+    """The layout of version 1.17."""
+    lines = []
+    for begin in (100, 200):
+        lines += [
+            f'{{"cat" : "Node","pid" :1,"tid" :1,"dur" :7,"ts" :{begin + 1},"ph" : "X","name" :"a"b\\c_kernel_time",'
+            '"args" : {"op_name" : "Relu","provider" : "P"}}',
+            f'{{"cat" : "Session","pid" :1,"tid" :1,"dur" :9,"ts" :{begin},"ph" : "X","name" :"model_run",'
+            '"args" : {}}',
+        ]
+    whole = "[\n" + ",\n".join(lines) + "\n]\n"
+    profile_path.write_text(whole)
+    runs = layer_runs(read_profile(profile_path), profile_path)
+    assert (runs.names, runs.operations) == (('a"b\\c',), ("Relu",))
+    assert runs.start_us.tolist() == [[101], [201]]
+    profile_path.write_text(whole[:-20])
+    with pytest.raises(FormatError, match="not valid JSON at line 5"):
+        read_profile(profile_path)
+    with pytest.warns(EdgewattWarning, match="cut short at line 5; 3 events"):
+        profile = read_profile(profile_path, may_be_cut=True)
+    with pytest.warns(EdgewattWarning, match="1 layers are of an inference that was not ended"):
+        assert layer_runs(profile, profile_path).start_us.tolist() == [[101]]
 
 
 def test_what_the_runtime_really_writes(profile_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import EdgewattError
@@ -36,6 +36,7 @@ def test_slices_and_counters_as_they_were_given(tmp_path: Path) -> None:
     assert trace.counters == {"power": [(Decimal(0), 4.5)]}  # NaN is not JSON, and not a value
 
 
+@settings(deadline=None)
 @given(names, st.lists(st.integers(0, 10**15), min_size=2, max_size=12, unique=True), st.integers(1, 4))
 def test_any_names_and_times_at_any_length_of_parts(
     tmp_path_factory: pytest.TempPathFactory, given_names: list[str], times: list[int], at_once: int

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import EdgewattError
@@ -24,6 +24,7 @@ rows = st.lists(
 _SCHEMA = {"name": pl.String, "power_w": pl.Float64, "samples": pl.Int64, "identifiable": pl.Boolean}
 
 
+@settings(deadline=None)
 @given(rows)
 def test_every_value_comes_back(
     tmp_path_factory: pytest.TempPathFactory, values: list[tuple[str, float | None, int, bool | None]]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import EdgewattError, EdgewattWarning, FormatError
@@ -121,6 +121,7 @@ def test_real_lines_of_every_era(tmp_path: Path, board: str) -> None:
 rail_names = st.lists(st.from_regex(r"[A-Z][A-Z0-9_]{0,8}", fullmatch=True), min_size=1, max_size=5, unique=True)
 
 
+@settings(deadline=None)
 @given(st.data(), rail_names, st.sampled_from(["", "mW"]), st.integers(2, 3), st.integers(1, 4), st.booleans())
 def test_any_rails_in_any_form(
     tmp_path_factory: pytest.TempPathFactory,
@@ -153,6 +154,7 @@ def test_any_rails_in_any_form(
     assert log.times_us.tolist() == [1_000_000 * number for number in range(len(rows))]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 12)), min_size=1, max_size=20))
 def test_times_stay_in_their_second_and_in_order(runs: list[tuple[int, int]]) -> None:
     seconds = np.repeat(np.cumsum([step for step, _ in runs]), [readings for _, readings in runs])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import FormatError
@@ -34,6 +34,7 @@ def as_trtexec_writes(layers: list[str], values: list[float], count: int, median
     return "\n".join([*lines, "]"]) + "\n"
 
 
+@settings(deadline=None)
 @given(names, times, st.integers(1, 10**6), st.booleans())
 def test_names_that_trtexec_did_not_escape_are_read_as_they_are(
     tmp_path_factory: pytest.TempPathFactory, layers: list[str], value: float, count: int, medians: bool
@@ -47,6 +48,7 @@ def test_names_that_trtexec_did_not_escape_are_read_as_they_are(
     assert (profile.median_ms is not None) == medians
 
 
+@settings(deadline=None)
 @given(names, times, st.integers(1, 10**6), st.booleans())
 def test_written_as_json_and_read_back(
     tmp_path_factory: pytest.TempPathFactory, layers: list[str], value: float, count: int, medians: bool
@@ -122,6 +124,7 @@ def test_broken_files_and_look_alikes(tmp_path: Path, text: str, message: str) -
     assert str(path) in str(error.value)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_format_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.mktemp("profile") / "profile.json"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgewatt.errors import FormatError
@@ -61,6 +61,7 @@ def test_every_version_means_the_same(tmp_path: Path, era: str) -> None:
     assert times.compute_ms.tolist() == [[6.0, 9.0]]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e3)), min_size=1, max_size=20))
 def test_any_times_are_read_exactly(
     tmp_path_factory: pytest.TempPathFactory, inferences: list[tuple[float, float]]

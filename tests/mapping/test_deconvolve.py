@@ -98,7 +98,7 @@ def test_a_slow_sensor_tells_the_network_and_few_layers() -> None:
 
 
 def test_a_sensor_faster_than_its_polls_with_known_settings() -> None:
-    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=140e-6)).with_cycles(2000)
+    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=140e-6)).with_cycles(3000)
     simulated = _simulate(settings)
     sensor = {"channels": 3, "samples": 1, "shunt_conversion_time_us": 140, "bus_conversion_time_us": 140}
     run = deconvolve(

@@ -123,9 +123,11 @@ def test_file(predictors: Predictors, tmp_path: Path) -> None:
         "power_prediction (W)",
         "runtime_prediction (ms)",
         "energy_prediction (mJ)",
+        *("power_low (W)", "power_high (W)", "runtime_low (ms)", "runtime_high (ms)"),
+        *("energy_low (mJ)", "energy_high (mJ)", "status", "extrapolated"),
     ]
     assert table["layer_name"].to_list() == [layer.name for layer in LAYERS]
-    assert table.row(0) == ('conv, "1"', "convolutional", 3.0, pytest.approx(0.6912), pytest.approx(2.0736))
-    assert table.row(1) == ("nothing", "other", 0.0, 0.0, 0.0)
-    assert table.row(4) == ("max", "pooling", None, pytest.approx(0.2), None)
-    assert table.row(5) == ("relu", "other", None, None, None)
+    assert table.row(0)[:5] == ('conv, "1"', "convolutional", 3.0, pytest.approx(0.6912), pytest.approx(2.0736))
+    assert table.row(1)[:5] == ("nothing", "other", 0.0, 0.0, 0.0)
+    assert table.row(4)[:5] == ("max", "pooling", None, pytest.approx(0.2), None)
+    assert table.row(5)[:5] == ("relu", "other", None, None, None)

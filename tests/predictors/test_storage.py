@@ -27,7 +27,7 @@ def stored(convolutions: Any) -> StoredPredictor:
     y = 0.1 + 0.01 * table["input_size_0"].to_numpy() / 3 + np.random.default_rng(0).uniform(0, 0.1, 80)
     fitted = NeuralPowerPredictor(CONV, degree=(1, 2), log_features=True).fit(table, y)
     return StoredPredictor(
-        polynomial=fitted.polynomial_,
+        function=fitted.polynomial_,
         name="neuralpower",
         target=Target.RUNTIME,
         settings={"degree": [1, 2], "scaler": "standard"},
@@ -48,8 +48,8 @@ def written(stored: StoredPredictor, tmp_path: Path) -> Path:
 def test_reads_back_bit_by_bit(stored: StoredPredictor, written: Path, convolutions: Any) -> None:
     table = convolutions(200, seed=5)
     read = read_predictor(written, CONV, Target.RUNTIME)
-    assert len(stored.polynomial.coefficients) > 3
-    assert read.polynomial.predict(table).tobytes() == stored.polynomial.predict(table).tobytes()
+    assert len(stored.function.coefficients) > 3
+    assert read.function.predict(table).tobytes() == stored.function.predict(table).tobytes()
     for name in ("name", "target", "settings", "rows", "networks", "feature_ranges", "target_range"):
         assert getattr(read, name) == getattr(stored, name)
 
@@ -79,10 +79,10 @@ from edgewatt.predictors.storage import read_predictor
 from edgewatt.predictors.targets import Target
 import edgewatt.predictors.prediction
 predictor = read_predictor(Path({str(written)!r}), LayerKind.CONVOLUTIONAL, Target.RUNTIME)
-print(predictor.polynomial.predict(pl.read_parquet({str(written.parent / "table.parquet")!r})).tolist())
+print(predictor.function.predict(pl.read_parquet({str(written.parent / "table.parquet")!r})).tolist())
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == stored.polynomial.predict(table).tolist()
+    assert json.loads(done.stdout) == stored.function.predict(table).tolist()
 
 
 def _change(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

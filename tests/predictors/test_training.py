@@ -21,19 +21,19 @@ from edgewatt.predictors.training import train
 from edgewatt.predictors.training_data import read_training_data
 
 CONV, DENSE = LayerKind.CONVOLUTIONAL, LayerKind.DENSE
-SCORES = {"mape", "rmspe", "rmse", "mae", "r2", "rows", "networks", "zero_rows"}
+SCORES = {"mape", "rmspe", "rmse", "mae", "r2", "rows", "networks", "zero_rows", "median", "rank_correlation"}
 
 
 def _predictions(folder: Path, table: pl.DataFrame) -> dict[Target, list[float]]:
     predictors = load_predictors(folder)
     stored = {target: predictors.get(CONV, target) for target in Target}
-    return {target: one.polynomial.predict(table).tolist() for target, one in stored.items() if one is not None}
+    return {target: one.function.predict(table).tolist() for target, one in stored.items() if one is not None}
 
 
 def test_finds_the_truth_and_writes_it(training_dir: Path, tmp_path: Path) -> None:
     steps: list[str] = []
-    result = train(training_dir, tmp_path / "predictors", holdout=["e", "b"], progress=steps.append)
-    assert steps == ["convolutional power", "convolutional runtime", "dense power", "dense runtime"]
+    result = train(training_dir, tmp_path / "predictors", holdout=["e", "b"], predictor="neuralpower", progress=steps.append)
+    assert steps[:4] == ["convolutional power", "convolutional runtime", "dense power", "dense runtime"]
     held_out = read_table(table_path(training_dir / "e", CONV), CONV)
     predicted = _predictions(tmp_path / "predictors", held_out)
     assert predicted[Target.POWER] == pytest.approx((held_out["power"] * 1e-6).to_list(), rel=0.05)
@@ -43,14 +43,14 @@ def test_finds_the_truth_and_writes_it(training_dir: Path, tmp_path: Path) -> No
 
 
 def test_metrics_file(training_dir: Path, tmp_path: Path) -> None:
-    result = train(training_dir, tmp_path / "predictors", holdout=["a"])
+    result = train(training_dir, tmp_path / "predictors", holdout=["a"], predictor="neuralpower")
     metrics = json.loads((tmp_path / "predictors" / "metrics.json").read_text())
     assert metrics == result.metrics
-    assert set(metrics) == {"convolutional", "dense"}
+    assert set(metrics) == {"convolutional", "dense", "network"}
     for kind, rows, test_rows in (("convolutional", 60, 12), ("dense", 4, 2)):
         for target in ("power", "runtime"):
             entry = metrics[kind][target]
-            assert set(entry) == {"predictor", "cv", "test", "baselines"}
+            assert set(entry) == {"predictor", "cv", "test", "baselines", "interval"}
             assert entry["predictor"] == "neuralpower"
             assert set(entry["cv"]) == SCORES | {"grouping"}
             assert set(entry["test"]) == SCORES
@@ -93,10 +93,10 @@ def test_held_out_networks_are_never_trained_on(
 
 
 def test_held_out_values_change_nothing(training_dir: Path, tmp_path: Path) -> None:
-    train(training_dir, tmp_path / "before", holdout=["c"], tune_degree=True)
+    train(training_dir, tmp_path / "before", holdout=["c"], predictor="neuralpower", tune_degree=True)
     path = table_path(training_dir / "c", CONV)
     write_csv(path, read_table(path, CONV).with_columns(pl.col("power", "runtime") * 1000))
-    train(training_dir, tmp_path / "after", holdout=["c"], tune_degree=True)
+    train(training_dir, tmp_path / "after", holdout=["c"], predictor="neuralpower", tune_degree=True)
     for name in ("convolutional_power.json", "convolutional_runtime.json", "predictors.json"):
         assert (tmp_path / "before" / name).read_bytes() == (tmp_path / "after" / name).read_bytes()
 
@@ -110,31 +110,31 @@ def test_rows_without_power_train_runtime_alone(training_dir: Path, tmp_path: Pa
 
 
 def test_kinds_without_enough_rows_are_listed(training_dir: Path, tmp_path: Path) -> None:
-    result = train(training_dir, tmp_path / "predictors", holdout=["a", "b"])
+    result = train(training_dir, tmp_path / "predictors", holdout=["a", "b"], predictor="neuralpower")
     assert result.predictors.left_out == {
         "pooling power": "0 layers, fewer than 3",
         "pooling runtime": "0 layers, fewer than 3",
         "dense power": "2 layers, fewer than 3",
         "dense runtime": "2 layers, fewer than 3",
     }
-    assert set(result.metrics) == {"convolutional"}
+    assert set(result.metrics) == {"convolutional", "network"}
     assert "dense power (2 layers, fewer than 3)" in (tmp_path / "predictors" / "card.md").read_text()
 
 
 def test_five_layers_are_enough_and_say_so(training_dir: Path, tmp_path: Path) -> None:
-    result = train(training_dir, tmp_path / "predictors")
+    result = train(training_dir, tmp_path / "predictors", predictor="neuralpower")
     assert "dense power: degree at most 1, for want of rows (6)" in result.notes
     assert "degree at most 1" in (tmp_path / "predictors" / "card.md").read_text()
 
 
 def test_tuned_degree(training_dir: Path, tmp_path: Path) -> None:
-    result = train(training_dir, tmp_path / "predictors", tune_degree=True)
+    result = train(training_dir, tmp_path / "predictors", predictor="neuralpower", tune_degree=True)
     stored = result.predictors.get(CONV, Target.RUNTIME)
     assert stored is not None
     # The truth is one special term, so the lowest degree is enough.
-    assert stored.polynomial.exponents.max() == 1
+    assert stored.function.exponents.max() == 1
     with pytest.raises(EdgewattError, match="either given or tuned"):
-        train(training_dir, tmp_path / "x", tune_degree=True, settings={"degree": 2})
+        train(training_dir, tmp_path / "x", predictor="neuralpower", tune_degree=True, settings={"degree": 2})
     with pytest.raises(EdgewattError, match="no degree to tune"):
         train(training_dir, tmp_path / "x", tune_degree=True, predictor="mean")
 

@@ -29,7 +29,9 @@ class Page:
         requests: Addresses that the page asked for.
     """
 
-    def __init__(self, browser: str, profile: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+    def __init__(
+        self, browser: str, profile: Path, *, width: int = 1280, height: int = 900, dark: bool = False
+    ) -> None:
         self.problems: list[str] = []
         self.requests: list[str] = []
         to_browser, self._out = os.pipe()
@@ -52,9 +54,7 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
         phone = width < 600
-        self._call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone
-        )
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
 

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from edgewatt.batch import Batch, run_batch
+from edgewatt.dataset.network import network_info
 from edgewatt.dataset.tables import NetworkTables, build_tables
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.folders import network_folders, replacing_folder
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
 from edgewatt.formats.layer_power import FILE_NAME as LAYER_POWER_FILE
+from edgewatt.formats.network_info import FILE_NAME as NETWORK_FILE
+from edgewatt.formats.network_info import write_network_info
 from edgewatt.formats.training_tables import write_tables
 
 
@@ -39,6 +42,9 @@ def build_dataset(
         built = build_tables(folder, min_samples)
         with replacing_folder(training_dir / built.model, keep_others=True) as beside:
             write_tables(beside, built.tables)
+            whole = network_info(folder, built)
+            if whole is not None:
+                write_network_info(beside / NETWORK_FILE, whole)
         return built
 
     folders = _find_folders(preprocessed_dir, models)

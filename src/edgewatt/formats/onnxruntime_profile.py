@@ -1,12 +1,14 @@
 """ONNX Runtime's profile: `[{"cat": "Node", "name": "conv1_kernel_time", "ts": us, "dur": us, "args": {...}}, ...]`.
 
 `ts` counts from the start of profiling. A layer's execution is an event of the category Node whose name ends in
-`_kernel_time`; older versions write `_fence_before` and `_fence_after` beside it. An inference is the event `model_run`
-of the category Session, written when it is done. The runtime writes an event a line, and stops after a million.
+`_kernel_time`. An inference is the event `model_run` of the category Session, written when it is done. The runtime
+writes an event a line, and stops after a million. Older versions write `_fence_before` and `_fence_after` beside the
+layers, and names as they are, so that a quote in one breaks the JSON.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,8 @@ from edgewatt.networks.layer import unique_names
 
 _SUFFIX = "_kernel_time"
 _INFERENCE = "model_run"
+#: A name between what the runtime writes around it.
+_NAME = re.compile(rb'(^.*?"name"\s*:\s*)"(.*?)"(,"args"\s*:.*$)')
 _MAKE_IT = "Set enable_profiling in the session's options and call end_profiling()"
 
 
@@ -87,24 +91,25 @@ def read_profile(path: Path, *, may_be_cut: bool = False) -> list[dict[str, Any]
         FormatError: The file is missing, empty, not a profile of ONNX Runtime, or it was cut short.
     """
     content = read_bytes(path).removeprefix(BOM)
-    cut: orjson.JSONDecodeError | None = None
+    broken: orjson.JSONDecodeError | None = None
+    cut_at: int | None = None
     try:
-        events, line = orjson.loads(content), 0
+        events = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        cut = error
-        events, line = _whole_lines(content)
-    if cut is not None and not (events and may_be_cut):
+        broken = error
+        events, cut_at = _events_of_lines(content)
+    if broken is not None and (not events or (cut_at is not None and not may_be_cut)):
         raise FormatError(
-            f"ONNX Runtime's profile cannot be read: not valid JSON at line {cut.lineno}: {cut.msg}",
+            f"ONNX Runtime's profile cannot be read: not valid JSON at line {cut_at or broken.lineno}: {broken.msg}",
             where=path,
             fix=advice(path, FileKind.ONNXRUNTIME_PROFILE, _MAKE_IT),
-        ) from cut
+        ) from broken
     if not isinstance(events, list) or not any(_category(event) in ("Session", "Node") for event in events):
         raise FormatError(
             "not a profile of ONNX Runtime", where=path, fix=advice(path, FileKind.ONNXRUNTIME_PROFILE, _MAKE_IT)
         )
-    if cut is not None:
-        warn(f"the profile was cut short at line {line}; {len(events)} events before it are used", where=path)
+    if cut_at is not None:
+        warn(f"the profile was cut short at line {cut_at}; {len(events)} events before it are used", where=path)
     for number, event in enumerate(events, start=1):
         if _is_layer(event) or _is_inference(event):
             wrong = next((key for key in ("ts", "dur") if type(event.get(key)) is not int or event[key] < 0), None)
@@ -192,18 +197,35 @@ def _inferences(
     return np.where(outside, len(runs), which).astype(np.int64), len(runs)
 
 
-def _whole_lines(content: bytes) -> tuple[list[Any], int]:
-    """The events of the lines before the first that is broken, and that line's number."""
+def _events_of_lines(content: bytes) -> tuple[list[Any], int | None]:
+    """The events of a file that is not JSON as a whole, and the line at which it was cut short; None where it was not.
+
+    Older versions write names as they are; a quote or a backslash in one breaks its line.
+    """
     events: list[Any] = []
-    lines = content.split(b"\n")
+    lines = content.rstrip().split(b"\n")
     for number, line in enumerate(lines, start=1):
         text = line.strip().removeprefix(b"[").strip().removesuffix(b",").strip()
-        if text:
-            try:
-                events.append(orjson.loads(text))
-            except orjson.JSONDecodeError:
-                return events, number
-    return events, len(lines)
+        if text in (b"", b"]"):
+            continue
+        event = _event(text)
+        if event is None:
+            return events, number
+        events.append(event)
+    return events, None if lines[-1].strip() == b"]" else len(lines)
+
+
+def _event(text: bytes) -> Any:
+    for attempt in (text, _NAME.sub(_escaped, text)):
+        try:
+            return orjson.loads(attempt)
+        except orjson.JSONDecodeError:
+            continue
+    return None
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return match[1] + orjson.dumps(match[2].decode("utf-8", "replace")) + match[3]
 
 
 def _category(event: object) -> object:

@@ -72,14 +72,17 @@ def network_folds(
     folds: int,
     *,
     groups: Mapping[str, str] | None = None,
+    grouping: str = "network",
     seed: int = 0,
 ) -> Folds:
-    """Folds of whole networks, the same for every kind; single rows for a kind that few networks have.
+    """Folds of whole networks, the same for every kind.
 
     Args:
         tables: Tables with the column `network`.
         folds: At most so many.
-        groups: What is left out together: the family of each network; None for each network alone.
+        groups: What is left out together: the family of each network; None for each network alone, and then single
+            rows for a kind that fewer than five networks have.
+        grouping: What the groups are.
         seed: Of the assignment of rows.
     """
     network_rows = Counter(name for table in tables.values() for name in table["network"].to_list())
@@ -93,16 +96,16 @@ def network_folds(
     for group, rows in sorted(group_rows.items(), key=lambda item: (-item[1], item[0])):
         fold_of[group] = int(sizes.argmin())
         sizes[fold_of[group]] += rows
-    numbers, grouping = {}, {}
+    numbers, grouping_of = {}, {}
     least = NETWORKS_FOR_GROUPING if groups is None else 2
     for kind, table in tables.items():
         own = [group_of[name] for name in table["network"].to_list()]
         if len(set(own)) >= least:
             numbers[kind] = np.array([fold_of[group] for group in own], dtype=np.int64)
-            grouping[kind] = "network" if groups is None else "family"
+            grouping_of[kind] = grouping
         else:
-            numbers[kind], grouping[kind] = _row_numbers(table.height, folds, seed), "row"
-    return Folds(numbers, grouping)
+            numbers[kind], grouping_of[kind] = _row_numbers(table.height, folds, seed), "row"
+    return Folds(numbers, grouping_of)
 
 
 def row_folds(tables: Mapping[LayerKind, pl.DataFrame], folds: int, seed: int = 0) -> Folds:

@@ -42,7 +42,7 @@ _ROWS_A_LEAF = 1500
 #: When costs are fitted, all rows of other kinds together count as this share of the kind's own rows, and at least as
 #: so many of them: a dozen rows of one size cannot tell a launch from a byte.
 _SHARE_OF_OTHERS = 0.1
-_LEAST_OF_OTHERS = 200.0
+_LEAST_OF_OTHERS = 50.0
 
 
 class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]

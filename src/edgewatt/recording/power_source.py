@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgewatt.errors import NoDeviceError, warn
+from edgewatt.errors import EdgewattError, NoDeviceError, warn
 from edgewatt.formats.recording import RecordingPaths
 from edgewatt.recording.logger_main import RailLog
 from edgewatt.sensors.base import PowerSensor, Rail
@@ -71,17 +71,18 @@ def find_power_source(
         that is said, and runtimes alone can still be recorded.
 
     Raises:
-        NoDeviceError: The sensor that was asked for is not there, or the board's input is not known.
-        EdgewattError: There is no such rail.
+        NoDeviceError: The sensor or rails that were asked for are not there, or the board's input is not known.
+        EdgewattError: There is no such rail, or further rails were named where no board's are logged.
     """
     if sensor == NONE:
-        return None
+        return _without_further(None, further_rails)
     if own is not None and sensor in (None, own.chip):
-        return PowerSource(own, "it is what the backend pretends to draw; nothing is measured")
+        source = PowerSource(own, "it is what the backend pretends to draw; nothing is measured")
+        return _without_further(source, further_rails)
     try:
         found = discover(root, sensor)
     except NoDeviceError as error:
-        if sensor is not None:
+        if sensor is not None or further_rails:
             raise
         warn(f"{error.what}: runtimes are recorded without power", fix=error.fix)
         return None
@@ -89,6 +90,15 @@ def find_power_source(
     why = found.total.reason if found.total is not None else ""
     further = tuple(found.sensor_of([_rail(found, label)]) for label in further_rails)
     return PowerSource(total, why, further, found)
+
+
+def _without_further(source: PowerSource | None, further_rails: Sequence[str]) -> PowerSource | None:
+    if further_rails:
+        logged = "no power is" if source is None else f"only {source.sensor.name} is"
+        raise EdgewattError(
+            f"{', '.join(further_rails)} cannot be logged: {logged}", fix="Leave --rails away, or name a board's sensor"
+        )
+    return source
 
 
 def _rail(found: Discovery, label: str) -> Rail:

@@ -19,15 +19,16 @@ from pathlib import Path
 from edgewatt.backends.base import Backend, LoadSettings
 from edgewatt.backends.network import find_network
 from edgewatt.backends.registry import choose_backend
-from edgewatt.errors import EdgewattError
+from edgewatt.errors import EdgewattError, NoDeviceError
 from edgewatt.networks.element_types import check_compute_type
 from edgewatt.recording.benchmark_main import BenchmarkPlan
 from edgewatt.recording.logger import MOST_PER_S
-from edgewatt.recording.power_source import find_power_source
+from edgewatt.recording.power_source import PowerSource, find_power_source
 from edgewatt.recording.recorded_run import RecordedRun
 from edgewatt.recording.session import Progress, RecordingSession
 from edgewatt.recording.signals import stop_requests
 from edgewatt.recording.staging import check_name, is_complete, staging
+from edgewatt.sensors.discovery import Discovery
 from edgewatt.sensors.fast import fast_sensor, state_file
 
 __all__ = ["Progress", "RecordedRun", "record"]
@@ -97,10 +98,22 @@ def record(
         stopping = stack.enter_context(stop_requests())
         stage = stack.enter_context(staging(raw_dir, run_name))
         source = find_power_source(root, sensor, chosen.own_sensor(stage.folder), further_rails)
-        if fast and source is not None and source.found is not None:
-            stack.enter_context(fast_sensor(source.found, state_file(root)))
+        if fast:
+            stack.enter_context(fast_sensor(_settable(source), state_file(root)))
         plan = BenchmarkPlan(chosen, found, settings, warmup, cycles, stage.folder)
         return RecordingSession(str(network), plan, stage, source, root, most_per_s, stopping, progress).run()
+
+
+def _settable(source: PowerSource | None) -> Discovery:
+    """The board's sensors, of which the chip behind its input can be set.
+
+    Raises:
+        NoDeviceError: Nothing of a board is logged.
+    """
+    if source is None or source.found is None:
+        logged = "no power is logged" if source is None else f"{source.sensor.name} is no board's sensor"
+        raise NoDeviceError(f"no sensor can be set to its fastest: {logged}", fix="Leave --fast away")
+    return source.found
 
 
 def _check_options(cycles: int, warmup: int, precision: str) -> None:

@@ -122,10 +122,15 @@ def _sensor(run: RunFacts) -> list[str]:
     if run.fresh_values < needed:
         sentences.append(
             f"too few cycles to tell layers apart: {run.fresh_values} fresh power values for {run.layers} layers; "
-            f"record about {needed / max(run.fresh_values, 1):.2g} times as many"
+            f"record about {_two_digits(needed / max(run.fresh_values, 1))} times as many"
         )
     return sentences
 
 
 def _cycles(run: RunFacts) -> list[str]:
     return [f"too few cycles for a spread: {run.cycles}"] if run.cycles < _FEW_CYCLES else []
+
+
+def _two_digits(value: float) -> str:
+    """Two digits that matter, without an exponent."""
+    return f"{float(f'{value:.2g}'):,.6g}" if value < 1e5 else f"{value:,.0f}"

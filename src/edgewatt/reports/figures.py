@@ -74,7 +74,7 @@ def energy_by_layer(result: NetworkResult) -> Figure:
     known = [i for i, energy in enumerate(energies) if energy is not None]
     order = sorted(known, key=lambda i: -value_of(energies[i]))
     top, rest = order[:_TOP_LAYERS], order[_TOP_LAYERS:]
-    names = [f"{i + 1}. {short_name(result.layers[i].name)}" for i in top]
+    names = [f"{i + 1}. {plain(short_name(result.layers[i].name))}" for i in top]
     values = [value_of(energies[i], 1e3) for i in top]
     colours = [KIND_COLOURS[result.layers[i].kind] for i in top]
     hover = [_hover(result, result.layers[i]) for i in top]
@@ -203,7 +203,7 @@ def bars_of_results(
         "type": "bar",
         "orientation": "h",
         "x": rounded(value_of(value, factor) for value in values),
-        "y": list(names),
+        "y": [plain(name) for name in names],
         "error_x": error_bars(values, factor),
         "marker": {
             "color": ACCENT,

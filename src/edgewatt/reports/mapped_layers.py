@@ -7,7 +7,7 @@ from rich.text import Text
 
 from edgewatt.mapping.run import MappedNetwork
 from edgewatt.reports.cells import LayerName, ShareBar
-from edgewatt.reports.tables import NOT_KNOWN, new_table, number
+from edgewatt.reports.tables import NOT_KNOWN, new_table, number, percent
 
 _MOST_ROWS = 15
 
@@ -38,5 +38,5 @@ def mapped_layers_table(network: MappedNetwork) -> Table:
     if rest:
         table.add_section()
         left = sum(share or 0.0 for share in shares[_MOST_ROWS:])
-        table.add_row(Text(f"{rest} more layers"), "", "", "", "", ShareBar(left, shares[0] or 0.0 if shares else 0.0))
+        table.add_row(Text(f"{rest} more layers"), "", "", "", "", percent(left))
     return table

@@ -81,6 +81,7 @@ def runs_table(runs: Sequence[RecordedRun]) -> Table:
         ["network", "backend"],
         ["cycles", "layers", "ms", "plain", "sum", "W", "mJ"],
     )
+    table.columns[1].max_width = None  # names of backends are few, and all of them short
     for run in runs:
         table.add_row(
             name_cell(run.name),

@@ -78,8 +78,10 @@ def collect(paths: Sequence[Path], progress: Callable[[str], None] | None = None
         paired.add(other)
         return joined(recording, result)
 
+    order = {path: place for place, path in enumerate(found)}
     batch = run_batch(sorted(found, key=lambda path: path.is_dir() and is_mapped(path)), str, read, progress)
-    batch.done = [result for result in batch.done if result.path not in paired]
+    kept = [result for result in batch.done if result.path not in paired]
+    batch.done = sorted(kept, key=lambda result: order[result.path])
     return batch
 
 

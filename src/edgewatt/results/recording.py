@@ -80,8 +80,12 @@ def _with_power(
         missing = "power log" if log is None else "idle power" if cycles is not None else "time of each layer"
         finding = Finding(Weight.NOTE, f"There is no {missing}, so layers have runtimes alone")
         return replace(bare, findings=(*bare.findings, finding))
-    with tempfile.TemporaryDirectory() as scratch:
-        mapped = map_recording(paths, Path(scratch) / paths.model, bare.idle_power_w * 1e6)
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            mapped = map_recording(paths, Path(scratch) / paths.model, bare.idle_power_w * 1e6)
+    except EdgewattError as error:
+        finding = Finding(Weight.BAD, f"Its power could not be mapped to layers, which have runtimes alone: {error}")
+        return replace(bare, findings=(*bare.findings, finding))
     known = {layer.name: layer for layer in bare.layers}
     layers = tuple(
         measured_layer(

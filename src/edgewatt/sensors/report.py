@@ -71,7 +71,9 @@ def sensors_tables(report: Mapping[str, Any]) -> list[RenderableType]:
 
 
 def change_lines(changes: Sequence[Change]) -> list[Text]:
-    """One line for each setting that was changed."""
+    """One line for each setting that was changed, or one that says that none was."""
+    if not changes:
+        return [Text("no setting was changed: the sensor was set so already")]
     return [Text(f"{change.path}: {change.before} → {change.after}") for change in changes]
 
 

@@ -1,0 +1,158 @@
+"""How good predictors are on layers and networks that they have not seen, by three ways of leaving out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewatt.errors import EdgewattError
+from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.cross_prediction import CrossPrediction, cross_predict
+from edgewatt.predictors.families import families
+from edgewatt.predictors.folder import PREDICTED_KINDS
+from edgewatt.predictors.folds import Folds, network_folds, row_folds
+from edgewatt.predictors.network_scores import baseline_values, calibrated_values, measured_networks, network_sums
+from edgewatt.predictors.registry import DEFAULT_PREDICTOR, PREDICTOR_NAMES, new_predictor
+from edgewatt.predictors.scoring import (
+    interval_entry,
+    layer_interval,
+    layer_scores,
+    network_entries,
+)
+from edgewatt.predictors.training_data import TrainingData, read_training_data
+
+#: What is left out, and what that says.
+PROTOCOLS: Mapping[str, str] = {
+    "network": "leave one network out: a new network",
+    "family": "leave one family out: a new design",
+    "row": "leave out random rows: a lower bound, for a network's layers resemble each other",
+}
+
+#: Rows are left out in so many folds.
+_ROW_FOLDS = 10
+
+Scores = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of a predictor and of the baselines.
+
+    Attributes:
+        predictor: The predictor's name.
+        networks: Names of the networks.
+        families: The family of each.
+        measured_whole: Whether networks were measured as a whole; else the sums over their layers stand in.
+        layers: For each protocol, kind, target and predictor the scores of layers.
+        intervals: For each protocol, kind and target the intervals and their coverage.
+        whole: For each protocol and target the scores of networks, as `network_entries` makes them.
+    """
+
+    predictor: str
+    networks: tuple[str, ...]
+    families: Mapping[str, str]
+    measured_whole: bool
+    layers: dict[str, dict[str, dict[str, dict[str, Scores]]]]
+    intervals: dict[str, dict[str, dict[str, Scores | None]]]
+    whole: dict[str, dict[str, dict[str, Any]]]
+
+
+def evaluate(
+    training_dir: Path,
+    *,
+    predictor: str = DEFAULT_PREDICTOR,
+    named_families: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Score a predictor, with NeuralPower's, the mean and the linear model of networks beside it.
+
+    Args:
+        training_dir: One folder of training tables a network.
+        predictor: One of `PREDICTOR_NAMES`.
+        named_families: Families of networks whose names do not tell.
+        progress: Called with each step's name before its turn.
+
+    Raises:
+        EdgewattError: There is no such predictor or network, a table is broken, or there are fewer than two networks.
+    """
+    if predictor not in PREDICTOR_NAMES:
+        raise EdgewattError(f"there is no predictor {predictor!r}", fix=f"Choose one of {', '.join(PREDICTOR_NAMES)}")
+    data = read_training_data(training_dir)
+    unknown = sorted(set(named_families or {}) - set(data.networks))
+    if unknown:
+        raise EdgewattError(f"there is no network {unknown[0]!r}", fix=f"There are: {', '.join(data.networks)}")
+    if len(data.networks) < 2:
+        raise EdgewattError(
+            "one network alone cannot be left out", where=training_dir, fix="Add networks, or score rows with `train`"
+        )
+    family_of = families(data.networks, named_families)
+    result = Evaluation(
+        predictor, data.networks, family_of, measured_networks(data).whole, layers={}, intervals={}, whole={}
+    )
+    for protocol in PROTOCOLS:
+        if protocol == "family" and len(set(family_of.values())) < 2:
+            continue
+        _add_protocol(result, data, protocol, _folds(data, protocol, family_of), progress)
+    return result
+
+
+def _folds(data: TrainingData, protocol: str, family_of: Mapping[str, str]) -> Folds:
+    if protocol == "row":
+        return row_folds(data.tables, _ROW_FOLDS)
+    groups = family_of if protocol == "family" else {name: name for name in data.networks}
+    return network_folds(data.tables, len(set(groups.values())), groups=groups, grouping=protocol)
+
+
+def _add_protocol(
+    result: Evaluation, data: TrainingData, protocol: str, folds: Folds, progress: Callable[[str], None] | None
+) -> None:
+    names = dict.fromkeys((result.predictor, "neuralpower", "mean"))
+    crossed = {name: _cross(data, folds, name, protocol, progress) for name in names}
+    own = crossed[result.predictor]
+    result.layers[protocol], result.intervals[protocol] = {}, {}
+    for kind, target in own.estimates:
+        found = {
+            name: scored
+            for name, cross in crossed.items()
+            if (kind, target) in cross.estimates and (scored := layer_scores(data, cross, kind, target)) is not None
+        }
+        if found:
+            factor, coverage = layer_interval(data, own, kind, target)
+            result.layers[protocol].setdefault(kind.value, {})[target.value] = found
+            result.intervals[protocol].setdefault(kind.value, {})[target.value] = interval_entry(factor, coverage)
+    result.whole[protocol] = _whole(result, data, protocol, crossed)
+
+
+def _cross(
+    data: TrainingData, folds: Folds, name: str, protocol: str, progress: Callable[[str], None] | None
+) -> CrossPrediction:
+    has_fallback = name == DEFAULT_PREDICTOR
+    kinds = tuple(LayerKind) if has_fallback else PREDICTED_KINDS
+    return cross_predict(
+        {kind: table for kind, table in data.tables.items() if kind in kinds},
+        folds,
+        lambda kind, target: new_predictor(name, kind, target),
+        with_fallback=has_fallback,
+        progress=None if progress is None else lambda step: progress(f"by {protocol}, {name}: {step}"),
+    )
+
+
+def _whole(
+    result: Evaluation, data: TrainingData, protocol: str, crossed: Mapping[str, CrossPrediction]
+) -> dict[str, dict[str, Any]]:
+    """Networks: calibrated as the layers are left out; by rows each network alone, for no network is in two folds."""
+    networks = measured_networks(data)
+    groups = None
+    if protocol == "family":
+        groups = np.unique([result.families[name] for name in networks.names], return_inverse=True)[1]
+    ways = {
+        name: calibrated_values(network_sums(data, cross, networks), networks, groups)
+        for name, cross in crossed.items()
+        if name != "mean" or name == result.predictor
+    }
+    baselines = baseline_values(networks, groups)
+    return network_entries(result.predictor, networks, {**baselines, **ways}, protocol)
