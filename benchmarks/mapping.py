@@ -103,7 +103,7 @@ def worker(way: str, raw_dir: Path, out: Path) -> None:
     if way == "plain":
         map_plainly(raw_dir, out)
     else:
-        map_recordings(raw_dir, out)
+        map_recordings(raw_dir, out, method="window")
     seconds = time.perf_counter() - begin
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
 

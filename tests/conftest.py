@@ -6,8 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from recording_builder import RecordingBuilder
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("edgewatt", deadline=None)
+settings.load_profile("edgewatt")
 
 _DATA = Path(__file__).parents[1].parent / "shared" / "data"
 

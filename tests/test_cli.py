@@ -77,7 +77,7 @@ def test_the_flow_leaves_the_files_of_the_contract(flow: Path) -> None:
 def test_metrics_hold_scores_and_baselines(flow: Path) -> None:
     metrics = json.loads((flow / "predictors/metrics.json").read_text())
     entry = metrics["convolutional"]["runtime"]
-    assert entry["predictor"] == "neuralpower"
+    assert entry["predictor"] == "physics"
     assert set(entry["cv"]) >= {"mape", "rmspe", "rmse", "mae", "r2", "rows", "networks", "grouping"}
     assert entry["cv"]["grouping"] == "row"
     assert entry["test"]["networks"] == 1
@@ -91,7 +91,7 @@ def test_predict_an_engine(flow: Path, tmp_path: Path) -> None:
     assert "mean power" in text
     value = json.loads(edgewatt(*arguments, "--json").stdout)
     table = pl.read_csv(tmp_path / "p.csv")
-    assert table.columns == [
+    assert table.columns[:5] == [
         "layer_name",
         "layer_type",
         "power_prediction (W)",
@@ -126,13 +126,13 @@ def test_part_of_a_batch_fails(builder: Callable[..., RecordingBuilder], tmp_pat
     broken = builder("broken").write()
     broken.log_path.write_text("20241121-05:20:04.1,5000.0\n" * 2)
     builder("good").write()
-    done = edgewatt("map", broken.raw_dir, tmp_path / "pre", "--json", status=1)
+    done = edgewatt("map", broken.raw_dir, tmp_path / "pre", "--method", "window", "--json", status=1)
     assert "failed: broken:" in done.stderr
     assert "line 1: 2 fields instead of 3" in done.stderr
     value = json.loads(done.stdout)
     assert [network["model"] for network in value["networks"]] == ["good"]
     assert [network["model"] for network in value["failed"]] == ["broken"]
-    edgewatt("map", broken.raw_dir, tmp_path / "pre", "--networks", "broken", status=2)
+    edgewatt("map", broken.raw_dir, tmp_path / "pre", "--method", "window", "--networks", "broken", status=2)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_wrong_usage_says_what_is_wrong(
 def test_warnings_go_to_standard_error(builder: Callable[..., RecordingBuilder], tmp_path: Path) -> None:
     made = builder().write()
     made.log_path.write_text(made.log_path.read_text() + "20241121-05:2")
-    done = edgewatt("map", made.raw_dir, tmp_path / "pre", "--json")
+    done = edgewatt("map", made.raw_dir, tmp_path / "pre", "--method", "window", "--json")
     assert "warning:" in done.stderr
     assert "cut short" in done.stderr
     assert json.loads(done.stdout)["networks"][0]["energy_closure"] is not None
@@ -191,3 +191,18 @@ def test_demo_is_marked_as_simulated(tmp_path: Path) -> None:
     page = (tmp_path / "demo/report.html").read_text()
     assert "SIMULATED" in page
     assert "http" not in page
+
+
+def test_the_default_method_recovers_layer_power(flow: Path, tmp_path: Path) -> None:
+    """600 cycles: the network's energy is right, and layers are far nearer the truth than the window method's."""
+    truth = pl.read_csv(flow / "raw/truth/resnet18.csv").drop_nulls("power_above_idle_w")
+    errors = {}
+    for method in ("deconvolve", "window"):
+        edgewatt("map", flow / "raw", tmp_path / method, "--networks", "resnet18", "--method", method)
+        layers = pl.read_csv(tmp_path / method / "resnet18/layer_power.csv").join(
+            truth, on="layer_name", suffix="_true"
+        )
+        error = (layers["power_above_idle_w"] / layers["power_above_idle_w_true"] - 1).abs()
+        errors[method] = float(error.median())  # type: ignore[arg-type]
+    assert errors["deconvolve"] < 0.5 * errors["window"]
+    assert not (tmp_path / "deconvolve/resnet18/power_runtime_mapping_layerwise.csv").exists()

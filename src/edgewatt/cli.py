@@ -84,7 +84,7 @@ def simulate(
 def map_command(
     raw_dir: Annotated[Path, typer.Argument(help="Folder of recordings.")],
     preprocessed_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
-    method: Annotated[str, typer.Option(help="Mapping method.")] = "window",
+    method: Annotated[str, typer.Option(help="deconvolve, or window (the base method).")] = "deconvolve",
     networks: Networks = None,
     json: Json = False,
 ) -> None:

@@ -22,7 +22,6 @@ HELD_OUT = ("lenet", "resnet18", "vgg16")
 TRAINED_ON = (
     "alexnet",
     "googlenet",
-    "inception_v3",
     "mnasnet1_0",
     "mobilenet_v2",
     "resnet34",
@@ -30,6 +29,7 @@ TRAINED_ON = (
     "squeezenet1_0",
     "squeezenet1_1",
     "vgg11",
+    "vgg13",
 )
 
 

@@ -6,15 +6,26 @@ import sys
 import time
 from pathlib import Path
 
+_ALWAYS = ("onnx", "saveEngine", "loadEngine", "iterations", "duration", "warmUp", "noDataTransfers", "help")
+_ALWAYS += ("exportProfile", "exportLayerInfo", "exportTimes")
+_NEW = ("profilingVerbosity", "maxAuxStreams", "skipInference")
+#: Those of TensorRT 8.2.
+_OLD = ("nvtxMode", "buildOnly")
+
 
 def main() -> int:
     options = dict(part.lstrip("-").partition("=")[::2] for part in sys.argv[1:])
     folder = Path(os.environ["FAKE_TRTEXEC"])
     with (folder / "calls.jsonl").open("a") as file:
         file.write(json.dumps(sys.argv[1:]) + "\n")
+    known = [*_ALWAYS, *(_OLD if (folder / "old").exists() else _NEW)]
+    known.append("stronglyTyped" if (folder / "strongly_typed").exists() else "fp16")
     if "help" in options:
-        print("  --fp16  Enable fp16 precision" if not (folder / "strongly_typed").exists() else "  --stronglyTyped")
+        print("\n".join(f"  --{name}  What it does" for name in known))
         return 0
+    if unknown := [name for name in options if name not in known]:
+        print(f"[11/30/2026-10:00:00] [E] Unknown option: --{unknown[0]}", flush=True)
+        return 1
     print("&&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec", flush=True)
     if (folder / "fail").exists():
         print("[11/30/2026-10:00:00] [E] Error[1]: no device", flush=True)

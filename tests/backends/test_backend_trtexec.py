@@ -71,6 +71,16 @@ def test_a_network_is_built_profiled_and_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("program")
+def test_older_versions_are_given_the_options_that_they_have(tmp_path: Path) -> None:
+    (tmp_path / "old").touch()
+    with _load(tmp_path) as loaded:
+        assert len(list(loaded.run(5, lambda: False))) == 1
+    build = _calls(tmp_path)[1]
+    assert {"--nvtxMode=verbose", "--buildOnly", "--fp16"} <= set(build)
+    assert not any(part.startswith(("--maxAuxStreams", "--skipInference")) for part in build)
+
+
+@pytest.mark.usefixtures("program")
 def test_from_11_on_the_network_itself_is_made_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "strongly_typed").touch()
     built: list[int] = []

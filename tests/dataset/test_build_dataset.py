@@ -39,7 +39,7 @@ REFORMAT = {
 
 
 def mapped(made: RecordingBuilder, tmp_path: Path) -> Path:
-    batch = map_recordings(made.write().raw_dir, tmp_path / "pre")
+    batch = map_recordings(made.write().raw_dir, tmp_path / "pre", method="window")
     assert not batch.failed
     return tmp_path / "pre"
 

@@ -21,7 +21,7 @@ Builder = Callable[..., RecordingBuilder]
 
 def test_files_of_a_mapped_recording(builder: Builder, tmp_path: Path) -> None:
     raw = builder().write().raw_dir
-    batch = map_recordings(raw, tmp_path / "pre")
+    batch = map_recordings(raw, tmp_path / "pre", method="window")
     assert not batch.failed
     folder = tmp_path / "pre" / "net"
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -51,28 +51,28 @@ def test_a_batch_goes_on_after_a_broken_network(builder: Builder, tmp_path: Path
     broken.latency_path.write_text("{")
     builder("b").write()
     told: list[str] = []
-    batch = map_recordings(broken.raw_dir, tmp_path / "pre", progress=told.append)
+    batch = map_recordings(broken.raw_dir, tmp_path / "pre", method="window", progress=told.append)
     assert told == ["a", "b"]
     assert [network.model for network in batch.done] == ["b"]
     assert isinstance(batch.failed["a"], FormatError)
     assert batch.exit_status == 1
     assert not (tmp_path / "pre" / "a").exists()
     shutil.rmtree(broken.raw_dir / "b")
-    assert map_recordings(broken.raw_dir, tmp_path / "pre").exit_status == 2
+    assert map_recordings(broken.raw_dir, tmp_path / "pre", method="window").exit_status == 2
 
 
 def test_warnings_are_kept_with_the_result(builder: Builder, tmp_path: Path) -> None:
     made = builder()
     made.latency = {**made.latency, "ghost": [[1.0, "20241121-05:20:02.7"]]}  # type: ignore[dict-item]
     with pytest.warns(EdgewattWarning, match="ghost"):
-        batch = map_recordings(made.write().raw_dir, tmp_path / "pre")
+        batch = map_recordings(made.write().raw_dir, tmp_path / "pre", method="window")
     assert ["ghost" in warning for warning in batch.done[0].info.warnings] == [True]
 
 
 def test_runtime_is_reconciled_with_the_benchmark(builder: Builder, tmp_path: Path) -> None:
     made = builder().write()
     (made.folder / "net_tensorrt.json").write_text('{"config": {}, "avg_latency": 1.5}')
-    info = map_recordings(made.raw_dir, tmp_path / "pre").done[0].info
+    info = map_recordings(made.raw_dir, tmp_path / "pre", method="window").done[0].info
     assert info.runtime == {"sum_of_layers_s": 1.2, "network_s": 1.5, "ratio": pytest.approx(0.8)}
 
 
@@ -80,7 +80,7 @@ def test_nothing_without_idle_power(builder: Builder, tmp_path: Path) -> None:
     made = builder()
     made.idle = None
     with pytest.raises(FormatError, match="no idle power"):
-        map_recordings(made.write().raw_dir, tmp_path / "pre")
+        map_recordings(made.write().raw_dir, tmp_path / "pre", method="window")
 
 
 def test_an_unknown_method(builder: Builder, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_recording_without_a_sensor_gives_runtimes_alone(builder: Builder, tmp
     made.write()
     made.log_path.unlink()
     (made.folder / "run.json").write_text(json.dumps(RUN))
-    network = map_recordings(made.raw_dir, tmp_path / "pre").done[0]
+    network = map_recordings(made.raw_dir, tmp_path / "pre", method="window").done[0]
     assert [(layer.layer_name, layer.runtime_ms, layer.power_w) for layer in network.layers] == [
         ("conv0", 400.0, None),
         ("fc0", 800.0, None),
@@ -116,21 +116,21 @@ def test_trtexec_does_not_say_when_layers_ran(builder: Builder, tmp_path: Path) 
     made.latency = {"conv0": [400.0], "fc0": [800.0]}
     made.write()
     (made.folder / "run.json").write_text(json.dumps({**RUN, "backend": "trtexec", "sensor": {"name": "ina3221"}}))
-    assert map_recordings(made.raw_dir, tmp_path / "pre").done[0].info.method == "none"
+    assert map_recordings(made.raw_dir, tmp_path / "pre", method="window").done[0].info.method == "none"
 
 
 def test_a_lost_power_log_is_an_error(builder: Builder, tmp_path: Path) -> None:
     made = builder().write()
     made.log_path.unlink()
     (made.folder / "run.json").write_text(json.dumps({**RUN, "sensor": {"name": "ina3221"}}))
-    assert "power_log.log" in str(map_recordings(made.raw_dir, tmp_path / "pre").failed["net"])
+    assert "power_log.log" in str(map_recordings(made.raw_dir, tmp_path / "pre", method="window").failed["net"])
 
 
 def test_mapping_again_leaves_nothing_of_the_other_method(builder: Builder, tmp_path: Path) -> None:
     made = builder().write()
-    map_recordings(made.raw_dir, tmp_path / "pre")
+    map_recordings(made.raw_dir, tmp_path / "pre", method="window")
     made.log_path.unlink()
     (made.folder / "run.json").write_text(json.dumps(RUN))
-    map_recordings(made.raw_dir, tmp_path / "pre")
+    map_recordings(made.raw_dir, tmp_path / "pre", method="window")
     assert not (tmp_path / "pre/net/power_runtime_mapping_layerwise.csv").exists()
     assert [path.name for path in (tmp_path / "pre").iterdir()] == ["net"]

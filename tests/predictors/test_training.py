@@ -32,7 +32,9 @@ def _predictions(folder: Path, table: pl.DataFrame) -> dict[Target, list[float]]
 
 def test_finds_the_truth_and_writes_it(training_dir: Path, tmp_path: Path) -> None:
     steps: list[str] = []
-    result = train(training_dir, tmp_path / "predictors", holdout=["e", "b"], predictor="neuralpower", progress=steps.append)
+    result = train(
+        training_dir, tmp_path / "predictors", holdout=["e", "b"], predictor="neuralpower", progress=steps.append
+    )
     assert steps[:4] == ["convolutional power", "convolutional runtime", "dense power", "dense runtime"]
     held_out = read_table(table_path(training_dir / "e", CONV), CONV)
     predicted = _predictions(tmp_path / "predictors", held_out)
@@ -87,7 +89,7 @@ def test_held_out_networks_are_never_trained_on(
         return Spy(kind)
 
     monkeypatch.setattr(training, "new_predictor", spy)
-    train(training_dir, tmp_path / "predictors", holdout=["c", "f"])
+    train(training_dir, tmp_path / "predictors", holdout=["c", "f"], predictor="neuralpower")
     assert len(seen) > 20
     assert set().union(*seen) == {"a", "b", "d", "e"}
 

@@ -39,3 +39,13 @@ class ScriptedSensor(PowerSensor):
 
     def settings(self) -> SensorSettings:
         return SensorSettings(driver="scripted")
+
+
+class SlowlyStartingSensor(ScriptedSensor):
+    """One whose logger takes some time to start, as on a slow or busy machine."""
+
+    start_s = 2.0
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        time.sleep(self.start_s)
+        self.__dict__.update(state)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripted_sensor import ScriptedChannel, ScriptedSensor
+from scripted_sensor import ScriptedChannel, ScriptedSensor, SlowlyStartingSensor
 
 from edgewatt.errors import EdgewattError, EdgewattWarning, NoDeviceError
 from edgewatt.formats.power_log import read_power_log
@@ -86,6 +86,16 @@ def test_failing_readings_are_counted_and_leave_the_others_alone(tmp_path: Path)
     assert counts.errors == {"A file": {"EIO": counts.readings[0] + counts.failed[0]}}
 
 
+def test_a_logger_that_takes_long_to_start_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logger_module, "_READY_S", 1.0)
+    log = RailLog(SlowlyStartingSensor(ScriptedChannel("A")), tmp_path / "power.log")
+    with PowerLogger([log], RecordingClock.now(), 500) as logger:
+        assert logger.stop().readings[0] > 0
+    monkeypatch.setattr(logger_module, "_START_S", 0.2)
+    with pytest.raises(NoDeviceError, match=r"it did not start within 0.2 s"):
+        PowerLogger([log], RecordingClock.now(), 500)
+
+
 def test_a_sensor_without_any_reading_is_refused_with_its_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +159,7 @@ def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
         import sys, time
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from pathlib import Path
-        from scripted_sensor import ScriptedChannel, ScriptedSensor
+        from scripted_sensor import ScriptedChannel, ScriptedSensor, SlowlyStartingSensor
         from edgewatt.recording.clock import RecordingClock
         from edgewatt.recording.logger import PowerLogger
         from edgewatt.recording.logger_main import RailLog

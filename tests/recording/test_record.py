@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,6 +152,38 @@ def test_the_sensor_is_fast_for_the_time_of_a_recording(tmp_path: Path) -> None:
     assert (settings["samples"], settings["update_interval_ms"], settings["enabled_channels"]) == (1, 0, [1])
     left = {name: (root / hwmon / name).read_text().strip() for name in ("samples", "update_interval", "in2_enable")}
     assert left == {"samples": "64", "update_interval": "7", "in2_enable": "1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sensor": "none"}, "no sensor can be set to its fastest: no power is logged. Leave --fast away"),
+        ({"sensor": "simulated"}, "simulated cannot be made faster"),
+        ({"backend": SimulatedBackend()}, "no sensor can be set to its fastest: simulated is no board's sensor"),
+    ],
+)
+def test_what_cannot_be_made_fast_is_not_recorded_as_if_it_were(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(NoDeviceError, match=message):
+        record("lenet", tmp_path / "raw", cycles=10, fast=True, **{"backend": ScriptedBackend(), **options})
+    assert list((tmp_path / "raw").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sensor": "none"}, "VDD_SOC cannot be logged: no power is"),
+        ({"backend": SimulatedBackend()}, "VDD_SOC cannot be logged: only simulated is"),
+        ({}, "no power sensor was found"),
+    ],
+)
+def test_further_rails_that_nothing_logs_are_not_passed_over(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    chosen: dict[str, Any] = {"backend": ScriptedBackend(), "root": tmp_path, **options}
+    with pytest.raises(EdgewattError, match=message):
+        record("lenet", tmp_path / "raw", cycles=10, further_rails=["VDD_SOC"], **chosen)
 
 
 def test_layers_that_share_a_name_are_told_apart_again(tmp_path: Path) -> None:

@@ -35,7 +35,15 @@ def test_nothing_stands_against_a_calm_run(calm: Environment) -> None:
         ({"cycle_s": 3.1e-3}, "the sensor is slower than the network: a new value comes every 6.60 ms"),
         (
             {"fresh_values": 48},
-            "too few cycles to tell layers apart: 48 fresh power values for 24 layers; record about 10",
+            "too few cycles to tell layers apart: 48 fresh power values for 24 layers; record about 10 times as many",
+        ),
+        (
+            {"fresh_values": 0},
+            "too few cycles to tell layers apart: 0 fresh power values for 24 layers; record about 480 times as many",
+        ),
+        (
+            {"fresh_values": 300},
+            "too few cycles to tell layers apart: 300 fresh power values for 24 layers; record about 1.6 times as many",
         ),
         ({"fresh_values": None}, "no power was recorded: runtimes alone"),
         ({"averaging_s": 0.43}, "the sensor averages over 430 ms"),

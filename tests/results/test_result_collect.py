@@ -115,7 +115,7 @@ def test_what_run_json_says_against_a_recording_is_told(builder: Builder) -> Non
 
 def test_a_recording_and_what_it_was_mapped_to_become_one(builder: Builder, tmp_path: Path) -> None:
     recording = builder("net").write()
-    map_recordings(recording.raw_dir, tmp_path / "pre")
+    map_recordings(recording.raw_dir, tmp_path / "pre", method="window")
     both = collect([recording.folder, tmp_path / "pre"]).done
     assert [result.source for result in both] == [Source.RECORDING]
     assert both[0].trace is not None
@@ -124,7 +124,7 @@ def test_a_recording_and_what_it_was_mapped_to_become_one(builder: Builder, tmp_
 
 def test_another_recording_of_that_name_stays_apart(builder: Builder, tmp_path: Path) -> None:
     recording = builder("net").write()
-    map_recordings(recording.raw_dir, tmp_path / "pre")
+    map_recordings(recording.raw_dir, tmp_path / "pre", method="window")
     other = RecordingBuilder(tmp_path / "again", "net")
     other.latency = {"conv0": [[300.0, "20241121-05:20:01.5"]], "fc0": [[800.0, "20241121-05:20:02.7"]]}
     other.write()
@@ -144,7 +144,7 @@ def test_a_folder_of_several_goes_on_after_a_broken_one(builder: Builder) -> Non
 
 def test_results_keep_the_order_in_which_they_were_named(builder: Builder, tmp_path: Path) -> None:
     first, second = builder("b").write(), builder("a").write()
-    map_recordings(first.raw_dir, tmp_path / "pre", models=["b"])
+    map_recordings(first.raw_dir, tmp_path / "pre", method="window", models=["b"])
     found = collect([tmp_path / "pre" / "b", second.folder]).done
     assert [result.name for result in found] == ["b", "a"]
 

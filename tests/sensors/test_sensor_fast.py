@@ -186,6 +186,14 @@ def test_without_root_nothing_is_left_changed(tmp_path: Path, failing_files: Fai
     assert not state_file(tmp_path).exists()
 
 
+def test_settings_that_cannot_be_kept_are_not_changed(tmp_path: Path) -> None:
+    found = discover(trees.orin_nano(tmp_path, samples=16).root)
+    (tmp_path / "run").write_text("a file where a folder has to be")
+    with pytest.raises(EdgewattError, match=r"settings cannot be written: .*Run as root"):
+        make_fast(found, state_file(tmp_path))
+    assert (found.sensors[0].path / "samples").read_text() == "16\n"
+
+
 def test_sensors_without_settings(tmp_path: Path) -> None:
     for name, build in {"nano": trees.nano, "thor": trees.thor}.items():
         found = discover(build(tmp_path / name).root)

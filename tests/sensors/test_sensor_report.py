@@ -95,3 +95,5 @@ def test_changes(tmp_path: Path) -> None:
     found = discover(trees.orin_nano(tmp_path).root)
     lines = change_lines(make_fast(found, state_file(tmp_path)))
     assert "hwmon1/in2_enable: 1 → 0" in shown(lines)
+    again = change_lines(make_fast(found, state_file(tmp_path)))
+    assert "no setting was changed" in shown(again)

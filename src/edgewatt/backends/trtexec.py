@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -50,6 +51,10 @@ _GET_IT = (
     "TensorRT container"
 )
 _PRECISIONS = {"float16": "--fp16", "bfloat16": "--bf16", "int8": "--int8", "float8": "--fp8"}
+#: What a layer's description says in full, from 8.4 on and before.
+_DETAILED = ("--profilingVerbosity=detailed", "--nvtxMode=verbose")
+#: Builds an engine without running it, from 8.6 on and before.
+_BUILD_ALONE = ("--skipInference", "--buildOnly")
 _PROFILED_CYCLES = 200
 _WARM_UP_MS = 500
 #: Lines that follow directly when the last inference is done.
@@ -101,6 +106,7 @@ class TrtexecNetwork(LoadedNetwork):
         self._folder = tempfile.TemporaryDirectory(prefix="edgewatt-")
         self._files = Path(self._folder.name)
         self._version = ""
+        self._help = _help_text(program)
         self._engine = network.path
         shape = settings.input_shape or ()
         if network.kind == "onnx":
@@ -113,7 +119,7 @@ class TrtexecNetwork(LoadedNetwork):
             f"--iterations={_PROFILED_CYCLES}",
             f"--exportProfile={profile_file}",
             f"--exportLayerInfo={info_file}",
-            "--profilingVerbosity=detailed",
+            *self._known(*_DETAILED),
         )
         profile, info = read_profile(profile_file), read_layer_info(info_file)
         self._means = profile.mean_ms
@@ -165,7 +171,7 @@ class TrtexecNetwork(LoadedNetwork):
     def _build(self, network: Network, settings: LoadSettings) -> tuple[Path, tuple[int, ...]]:
         model = runnable_model(network, settings)
         options = [_PRECISIONS[settings.precision]] if settings.precision in _PRECISIONS else []
-        if options and options[0] not in self._options_known():
+        if options and not self._known(*options):
             # From TensorRT 11 on a network is built in the types that it has.
             if settings.precision != "float16":
                 raise EdgewattError(
@@ -179,9 +185,9 @@ class TrtexecNetwork(LoadedNetwork):
         self._trtexec(
             f"--onnx={source}",
             f"--saveEngine={engine}",
-            "--profilingVerbosity=detailed",
-            "--maxAuxStreams=0",
-            "--skipInference",
+            *self._known(*_DETAILED),
+            *self._known("--maxAuxStreams=0"),
+            *self._known(*_BUILD_ALONE),
             *options,
         )
         dims = next(value for value in model.graph.input if value.type.tensor_type.shape.dim).type.tensor_type.shape.dim
@@ -191,9 +197,10 @@ class TrtexecNetwork(LoadedNetwork):
         # A duration of 0 makes the number of iterations decide alone; transfers are no part of the network.
         return [f"--loadEngine={self._engine}", f"--warmUp={_WARM_UP_MS}", "--duration=0", "--noDataTransfers"]
 
-    def _options_known(self) -> str:
-        result = subprocess.run([self._program, "--help"], capture_output=True, text=True, check=False)
-        return result.stdout + result.stderr
+    def _known(self, *spellings: str) -> list[str]:
+        """The first spelling of an option that this trtexec has, as a list; an unknown one would end it."""
+        known = (option for option in spellings if re.search(rf"{option.partition('=')[0]}\b", self._help))
+        return list(islice(known, 1))
 
     def _trtexec(self, *options: str, stop: Stop = lambda: False) -> int | None:
         """Run trtexec; when its inferences were done, on the monotonic clock in ns; None where it was stopped.
@@ -230,6 +237,11 @@ class TrtexecNetwork(LoadedNetwork):
                 f"trtexec failed with status {process.returncode}: {output.last_error}", where=self._network.path
             )
         return output.done_ns or time.monotonic_ns()
+
+
+def _help_text(program: str) -> str:
+    result = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
+    return result.stdout + result.stderr
 
 
 class _Output:

@@ -21,6 +21,7 @@ from edgewatt.mapping.info import NO_POWER
 from edgewatt.mapping.summary import summarise_layer
 from edgewatt.networks.engine import layers_from_engine
 from edgewatt.networks.layer import Layer, LayerKind
+from edgewatt.tabular import Tabular
 
 ENGINE_FILE = "trt_engine_info.json"
 
@@ -54,7 +55,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class NetworkTables:
+class NetworkTables(Tabular):
     """A network's training tables.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from edgewatt.batch import Batch, run_batch
 from edgewatt.errors import EdgewattError, EdgewattWarning, warn
@@ -38,14 +39,15 @@ from edgewatt.mapping.deconvolve import deconvolve
 from edgewatt.mapping.info import power_info, runtimes_info
 from edgewatt.mapping.summary import summarise, summarise_layer
 from edgewatt.mapping.window import reading_ranges, window_power
+from edgewatt.tabular import Tabular
 
-Method = Literal["window", "deconvolve"]
-METHODS: tuple[Method, ...] = ("window", "deconvolve")
+Method = Literal["deconvolve", "window"]
+METHODS: tuple[Method, ...] = ("deconvolve", "window")
 ReadT = TypeVar("ReadT")
 
 
 @dataclass(frozen=True)
-class MappedNetwork:
+class MappedNetwork(Tabular):
     """One network's result.
 
     Attributes:
@@ -66,7 +68,7 @@ def map_recordings(
     preprocessed_dir: Path,
     *,
     models: Sequence[str] = (),
-    method: Method = "window",
+    method: Method = "deconvolve",
     progress: Callable[[str], None] | None = None,
 ) -> Batch[MappedNetwork]:
     """Map the recordings of a folder, going on after one that is broken.
@@ -119,7 +121,7 @@ def checked_method(name: str) -> Method:
 
 
 def map_recording(
-    paths: RecordingPaths, folder: Path, idle_power_uw: float | None, method: Method = "window"
+    paths: RecordingPaths, folder: Path, idle_power_uw: float | None, method: Method = "deconvolve"
 ) -> MappedNetwork:
     """Map one recording and write its files, all of them or none.
 
@@ -177,7 +179,9 @@ def _map_power(recording: Recording, idle_power_uw: float, method: Method, told:
         closure = energy_closure(recording.layers, recording.power_log, ranges, layers)
         info = power_info(recording, layers, closure, idle_power_uw, told, method)
         return _Mapped(layers, info, recording.layers, power_uw)
-    run = deconvolve(recording, idle_power_uw / 1e6)
+    # Its matrices are small: threads of the linear algebra would wait for each other most of the time.
+    with threadpool_limits(limits=1):
+        run = deconvolve(recording, idle_power_uw / 1e6)
     for what in run.warnings:
         warn(what, where=recording.paths.model)
     info = power_info(recording, run.layers, run.energy_closure, idle_power_uw, [*told, *run.warnings], method)

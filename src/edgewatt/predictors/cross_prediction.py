@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.estimate import Estimate
-from edgewatt.predictors.fallback import fallback_estimate, fit_fallback
+from edgewatt.predictors.fallback import fit_fallback
 from edgewatt.predictors.folds import Folds
 from edgewatt.predictors.neuralpower import MINIMUM_ROWS
 from edgewatt.predictors.registry import Predictor, fit_predictor
@@ -103,7 +103,7 @@ def _fallback_estimate(
     rows: pl.DataFrame,
 ) -> Estimate | None:
     function = fit_fallback(_training_part(tables, folds, fold), target)
-    return None if function is None else fallback_estimate(function, kind, rows)
+    return None if function is None else function.estimate_kind(kind, rows)
 
 
 def _training_part(tables: Mapping[LayerKind, pl.DataFrame], folds: Folds, fold: int) -> dict[LayerKind, pl.DataFrame]:

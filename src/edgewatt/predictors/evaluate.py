@@ -70,6 +70,8 @@ def evaluate(
 ) -> Evaluation:
     """Score a predictor, with NeuralPower's, the mean and the linear model of networks beside it.
 
+    A protocol that needs two networks or families where there is one is left out.
+
     Args:
         training_dir: One folder of training tables a network.
         predictor: One of `PREDICTOR_NAMES`.
@@ -77,7 +79,7 @@ def evaluate(
         progress: Called with each step's name before its turn.
 
     Raises:
-        EdgewattError: There is no such predictor or network, a table is broken, or there are fewer than two networks.
+        EdgewattError: There is no such predictor or network, or a table is broken.
     """
     if predictor not in PREDICTOR_NAMES:
         raise EdgewattError(f"there is no predictor {predictor!r}", fix=f"Choose one of {', '.join(PREDICTOR_NAMES)}")
@@ -85,16 +87,13 @@ def evaluate(
     unknown = sorted(set(named_families or {}) - set(data.networks))
     if unknown:
         raise EdgewattError(f"there is no network {unknown[0]!r}", fix=f"There are: {', '.join(data.networks)}")
-    if len(data.networks) < 2:
-        raise EdgewattError(
-            "one network alone cannot be left out", where=training_dir, fix="Add networks, or score rows with `train`"
-        )
     family_of = families(data.networks, named_families)
     result = Evaluation(
         predictor, data.networks, family_of, measured_networks(data).whole, layers={}, intervals={}, whole={}
     )
     for protocol in PROTOCOLS:
-        if protocol == "family" and len(set(family_of.values())) < 2:
+        groups = {"network": len(data.networks), "family": len(set(family_of.values()))}
+        if groups.get(protocol, 2) < 2:
             continue
         _add_protocol(result, data, protocol, _folds(data, protocol, family_of), progress)
     return result

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from edgewatt.networks.layer import LayerKind
-from edgewatt.predictors.estimate import Estimate
 from edgewatt.predictors.intervals import conformal_factor, log_errors
 from edgewatt.predictors.physics import is_detailed, layer_amounts
 from edgewatt.predictors.physics_function import PhysicsFunction
@@ -43,11 +42,6 @@ def fit_fallback(tables: Mapping[LayerKind, pl.DataFrame], target: Target, seed:
     return fit_physics(joined(parts), networks, kind=None, target=target, detailed=detailed, trees=TREES, seed=seed)
 
 
-def fallback_estimate(function: PhysicsFunction, kind: LayerKind, table: pl.DataFrame) -> Estimate:
-    """What a fallback says of layers of one kind."""
-    return function.estimate_amounts(layer_amounts(kind, table, function.detailed))
-
-
 def fallback_interval(tables: Mapping[LayerKind, pl.DataFrame], target: Target, seed: int = 0) -> float | None:
     """The factor of the intervals of kinds that were not trained on; None where there is one kind only.
 
@@ -61,7 +55,7 @@ def fallback_interval(tables: Mapping[LayerKind, pl.DataFrame], target: Target, 
         rows, y = _measured(table, target)
         if function is None or len(y) == 0:
             continue
-        found = fallback_estimate(function, kind, rows)
+        found = function.estimate_kind(kind, rows)
         scores.append(np.abs(log_errors(y, found)) / found.spread)
     return conformal_factor(np.concatenate(scores)) if scores else None
 

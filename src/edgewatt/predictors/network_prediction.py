@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from edgewatt.networks.layer import Layer, LayerKind
+from edgewatt.tabular import Tabular
 
 
 class Status(str, Enum):
@@ -110,7 +111,7 @@ class WholeNetwork:
 
 
 @dataclass(frozen=True)
-class NetworkPrediction:
+class NetworkPrediction(Tabular):
     """A network's layers and totals; the totals are of the layers that are covered, see the shares of the rest.
 
     Attributes:

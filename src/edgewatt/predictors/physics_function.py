@@ -74,14 +74,22 @@ class PhysicsFunction:
         """Predict the target, shape (rows,).
 
         Raises:
-            EdgewattError: A column is missing, or the function is for all kinds and `estimate_amounts` is needed.
+            EdgewattError: A column is missing.
         """
         return self.estimate(table).value
 
     def estimate(self, table: pl.DataFrame) -> Estimate:
         """Predict the target and how sure it is; see `predict`."""
-        assert self.kind is not None, "a function for all kinds is asked by amounts"
-        return self.estimate_amounts(layer_amounts(self.kind, table, self.detailed))
+        assert self.kind is not None, "a function for all kinds must be told which"
+        return self.estimate_kind(self.kind, table)
+
+    def estimate_kind(self, kind: LayerKind, table: pl.DataFrame) -> Estimate:
+        """The same of layers of a kind, for a function for all kinds.
+
+        Raises:
+            EdgewattError: A column is missing.
+        """
+        return self.estimate_amounts(layer_amounts(kind, table, self.detailed))
 
     def estimate_amounts(self, amounts: LayerAmounts) -> Estimate:
         """Predict layers given by their amounts."""

@@ -13,7 +13,6 @@ from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.errors import EdgewattError, printable
 from edgewatt.networks.layer import FREE_OPERATIONS, Layer, LayerKind
 from edgewatt.predictors.estimate import Estimate
-from edgewatt.predictors.fallback import fallback_estimate
 from edgewatt.predictors.folder import Predictors, load_predictors
 from edgewatt.predictors.intervals import interval
 from edgewatt.predictors.network_prediction import Interval, LayerPrediction, NetworkPrediction, Status
@@ -88,7 +87,7 @@ def _answer(kind: LayerKind, target: Target, table: pl.DataFrame, predictors: Pr
     if stored is not None:
         found = _Answer(stored.function.estimate(table), stored.interval, False)
     elif fallback is not None and isinstance(fallback.function, PhysicsFunction):
-        found = _Answer(fallback_estimate(fallback.function, kind, table), fallback.interval, True)
+        found = _Answer(fallback.function.estimate_kind(kind, table), fallback.interval, True)
     else:
         return None
     wrong = np.flatnonzero(~np.isfinite(found.estimate.value))

@@ -48,6 +48,7 @@ from edgewatt.predictors.storage import StoredPredictor
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import feature_columns
 from edgewatt.predictors.training_data import NETWORK, TrainingData, read_training_data
+from edgewatt.tabular import Tabular
 
 Metrics = dict[str, dict[str, dict[str, Any]]]
 
@@ -58,7 +59,7 @@ _BASELINE_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingResult:
+class TrainingResult(Tabular):
     """What training made.
 
     Attributes:

@@ -20,6 +20,8 @@ from edgewatt.recording.logger_main import LoggerPlan, RailLog
 #: (one channel, 140 us for current and voltage each), so that sources that are read in microseconds do not fill the
 #: disk with repetitions.
 MOST_PER_S = 5000.0
+#: A new process has to load its libraries, which on a slow card or a busy processor takes longer than a sensor may.
+_START_S = 120.0
 _READY_S = 10.0
 _STOP_S = 5.0
 _MODULE = "edgewatt.recording.logger_main"
@@ -63,7 +65,7 @@ class PowerLogger:
         most_per_s: Most readings in a second; None for as many as the sensors give.
 
     Raises:
-        NoDeviceError: No reading came within ten seconds.
+        NoDeviceError: No reading came within ten seconds of the process's start, or it did not start.
     """
 
     def __init__(self, logs: Sequence[RailLog], clock: RecordingClock, most_per_s: float | None = MOST_PER_S) -> None:
@@ -113,11 +115,15 @@ class PowerLogger:
         self._child.close()
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + _READY_S
+        waited_for, within_s = "it did not start", _START_S
+        deadline = time.monotonic() + within_s
         while time.monotonic() < deadline and self._child.ended is None:
             for event in self._child.events():
                 if event["event"] == "ready":
                     return
+                if event["event"] == "started":
+                    waited_for, within_s = "no reading came", _READY_S
+                    deadline = time.monotonic() + within_s
                 self._take(event, quiet=True)
         ended = self._child.ended
         if ended is None:
@@ -125,7 +131,7 @@ class PowerLogger:
             self._hear(0.0, quiet=True)
         errors = self._counts.errors if self._counts else {}
         shown = "; ".join(f"{path}: {', '.join(counts)}" for path, counts in list(errors.items())[:3])
-        why = f"the power logger {ended}" if ended else f"no reading came within {_READY_S:g} s"
+        why = f"the power logger {ended}" if ended else f"{waited_for} within {within_s:g} s"
         raise NoDeviceError(
             f"power cannot be logged: {why}" + (f" ({shown})" if shown else ""),
             fix="Look at the sensor with `edgewatt sensors`, name another (--sensor), or go without (--sensor none)",

@@ -111,6 +111,7 @@ class PowerLoggerProcess:
 
     def run(self) -> None:
         """Log until told to stop, or until the parent is gone."""
+        self._parent.report("started")
         for rail in self._rails:
             rail.sensor.open()
         began, worked = time.monotonic(), time.process_time()

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewatt.recording.power_summary import PowerSummary
+from edgewatt.tabular import Tabular
 
 
 @dataclass(frozen=True)
-class RecordedRun:
+class RecordedRun(Tabular):
     """A run that was recorded.
 
     Attributes:

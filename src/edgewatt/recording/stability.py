@@ -133,4 +133,5 @@ def _cycles(run: RunFacts) -> list[str]:
 
 def _two_digits(value: float) -> str:
     """Two digits that matter, without an exponent."""
-    return f"{float(f'{value:.2g}'):,.6g}" if value < 1e5 else f"{value:,.0f}"
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"

@@ -24,7 +24,8 @@ from edgewatt.reports.text import NOT_KNOWN, interval, short_name, significant
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
 
-_TOP_LAYERS = 15
+#: Layers that the plot of energies shows.
+TOP_LAYERS = 15
 
 
 def timeline(result: NetworkResult) -> Figure:
@@ -69,25 +70,16 @@ def timeline(result: NetworkResult) -> Figure:
 
 
 def energy_by_layer(result: NetworkResult) -> Figure:
-    """The layers that take most energy, and the rest together."""
+    """The layers that take most energy."""
     energies = [result.layer_energy(layer) for layer in result.layers]
     known = [i for i, energy in enumerate(energies) if energy is not None]
     order = sorted(known, key=lambda i: -value_of(energies[i]))
-    top, rest = order[:_TOP_LAYERS], order[_TOP_LAYERS:]
+    top = order[:TOP_LAYERS]
     names = [f"{i + 1}. {plain(short_name(result.layers[i].name))}" for i in top]
     values = [value_of(energies[i], 1e3) for i in top]
     colours = [KIND_COLOURS[result.layers[i].kind] for i in top]
     hover = [_hover(result, result.layers[i]) for i in top]
     errors = error_bars([energies[i] for i in top], 1e3)
-    if rest:
-        total = sum(value_of(energies[i], 1e3) for i in rest)
-        names.append(f"the other {len(rest)} layers")
-        values.append(total)
-        colours.append(MUTED)
-        hover.append(f"the other {len(rest)} layers: {significant(total)} mJ")
-        if errors:
-            errors["array"].append(0)
-            errors["arrayminus"].append(0)
     trace = {
         "type": "bar",
         "orientation": "h",

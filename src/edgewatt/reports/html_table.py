@@ -70,7 +70,8 @@ def _overview_row(row: OverviewRow, index: int) -> str:
     return (
         f'<tr><th scope="row"><a href="#network-{index}">{escape(row.label)}</a></th><td>{escape(row.source)}</td>'
         f"{_number_cell(row.layers, str(row.layers))}{_estimate_cell(row.runtime_s, 1e3)}"
-        f"{_estimate_cell(row.power_w)}{_estimate_cell(row.energy_j, 1e3)}<td>{escape(row.environment)}</td></tr>"
+        f"{_estimate_cell(row.power_w)}{_estimate_cell(row.energy_j, 1e3)}"
+        f'<td class="environment">{escape(row.environment)}</td></tr>'
     )
 
 

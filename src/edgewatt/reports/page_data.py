@@ -306,8 +306,11 @@ def _headlines(result: NetworkResult) -> list[Headline]:
 
 def mean_power(result: NetworkResult) -> Estimate | None:
     """Mean power with idle: of whole cycles where that is known, or of its layers."""
-    if result.power_w is not None:
-        return result.power_w
+    return result.power_w or layers_power(result)
+
+
+def layers_power(result: NetworkResult) -> Estimate | None:
+    """Mean power with idle over the layers' time."""
     energy, runtime = result.layers_energy_j, result.layers_runtime_s
     return None if energy is None or runtime is None or runtime.value <= 0 else energy.scaled(1 / runtime.value)
 
@@ -394,7 +397,8 @@ def _largest(rows: Sequence[LayerRow], idle: str) -> str:
         if total >= 0.5:
             break
     layers = "one layer takes" if needed == 1 else f"{needed} layers take"
-    return f"Of {len(rows)} layers, {layers} {total:.0%} of the energy ({idle})."
+    shown = f" The {figures.TOP_LAYERS} largest are shown." if len(ranked) > figures.TOP_LAYERS else ""
+    return f"Of {len(rows)} layers, {layers} {total:.0%} of the energy ({idle}).{shown}"
 
 
 def _overview(results: Sequence[NetworkResult], labels: Sequence[str]) -> tuple[OverviewRow, ...]:
@@ -408,7 +412,7 @@ def _overview(results: Sequence[NetworkResult], labels: Sequence[str]) -> tuple[
             environment=" · ".join(_badges(result)[1:]),
             layers=len(result.layers),
             runtime_s=result.runtime_s if whole else result.layers_runtime_s,
-            power_w=mean_power(result),
+            power_w=mean_power(result) if whole_energy else layers_power(result),
             energy_j=result.energy_j if whole_energy else result.layers_energy_j,
             whole=whole_energy,
         )

@@ -36,6 +36,7 @@ SAMPLES, UPDATE_INTERVAL = "samples", "update_interval"
 #: The driver takes the closest conversion time that it has, 140 us.
 _SHORTEST_MS = 0
 _STATE_FILE = "run/edgewatt/sensor_settings.json"
+_AS_ROOT = "Run as root, outside of containers that show /sys read-only"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -104,7 +105,7 @@ def make_fast(found: Discovery, state: Path) -> list[Change]:
         return []
     wanted = _wanted(found)
     before = [_read_chip(path) for path in wanted]
-    write_json(state, _State(chips=before).model_dump(mode="json"))
+    _keep(state, before)
     try:
         for path, channels in wanted.items():
             _set_fast(path, channels)
@@ -236,6 +237,14 @@ def _wanted(found: Discovery) -> dict[Path, set[int]]:
     return wanted
 
 
+def _keep(state: Path, chips: Sequence[_ChipState]) -> None:
+    """Keep the settings from before: the first thing that is written, so the first that is refused without root."""
+    try:
+        write_json(state, _State(chips=list(chips)).model_dump(mode="json"))
+    except EdgewattError as error:
+        raise EdgewattError(f"the sensor's settings {error.what}", where=state, fix=_AS_ROOT) from error
+
+
 def _set_fast(path: Path, channels: set[int]) -> None:
     _write(path / SAMPLES, 1)
     for number in HWMON_CHANNELS:
@@ -322,5 +331,5 @@ def _write(path: Path, value: int) -> None:
         raise EdgewattError(
             f"cannot be set to {value}: {error.strerror or error}",
             where=path,
-            fix="Run as root, outside of containers that show /sys read-only" if forbidden else None,
+            fix=_AS_ROOT if forbidden else None,
         ) from error
