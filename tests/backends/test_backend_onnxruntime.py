@@ -153,6 +153,16 @@ def test_long_runs_are_profiled_in_parts(small: OnnxRuntimeNetwork, monkeypatch:
     assert (np.diff(starts) > 0).all()
 
 
+def test_a_part_ends_in_time_so_that_a_crash_loses_little(
+    small: OnnxRuntimeNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgewatt.backends.onnxruntime._PART_S", 0.02)
+    parts = list(small.run(2000, _never))
+    assert sum(len(part) for part in parts) == 2000
+    assert len(parts) > 1
+    assert all(part.end_ns[-2] - part.start_ns[0] < 0.02e9 for part in parts if len(part) > 1)
+
+
 def test_a_stop_ends_a_run_after_a_whole_cycle(small: OnnxRuntimeNetwork) -> None:
     asked = iter([False] * 6)
     (cycles,) = small.run(1000, lambda: next(asked, True))

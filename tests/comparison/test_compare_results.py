@@ -24,7 +24,7 @@ def test_the_layer_that_changed_is_found_and_no_other() -> None:
     assert found.energy_j.before.value == pytest.approx(14e-3)
     assert found.energy_j.relative == pytest.approx(0.5 / 14)
     assert found.runtime_s.relative == pytest.approx(0.0)
-    assert (found.with_idle, found.whole) == (True, False)
+    assert (found.with_idle, found.totals_of) == (True, "sums of layers")
 
 
 def test_layers_that_are_new_and_gone() -> None:
@@ -104,4 +104,4 @@ def test_json_holds_values_intervals_and_verdicts() -> None:
     assert energy["after"]["interval"] == pytest.approx([2.4 * 0.99, 2.4 * 1.01])
     assert energy["difference"] == pytest.approx(1.0)
     assert energy["beyond_noise"] is True
-    assert value["totals_of"] == "layers"
+    assert value["totals_of"] == "sums of layers"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edgewatt.predictors.cost_model import CostModel, fit_cost_model
+from edgewatt.predictors.cost_model import CostMean, CostModel, fit_cost_model
 
 
 def _terms(rows: int = 60) -> dict[str, np.ndarray]:
@@ -36,4 +36,6 @@ def test_no_cost_is_negative_and_no_sum_zero() -> None:
     terms = _terms()
     found = fit_cost_model(terms, 1.0 / (1.0 + 1e-8 * terms["macs"]))
     assert min(found.coefficients.values()) > 0.0
+    pair = CostMean((CostModel({"macs": 1.0}, 0.1), CostModel({"macs": 4.0}, 0.1)))
+    assert pair.predict({"macs": np.array([3.0])}).item() == pytest.approx(6.0)
     assert CostModel({"macs": 1.0}, 0.5).predict({"macs": np.array([0.0, 2.0])}).tolist() == [0.5, 2.0]

@@ -53,7 +53,7 @@ def test_layers_far_larger_follow_the_costs(fitted: PhysicsFunction, convolution
     found = fitted.estimate(large)
     assert np.abs(found.value / _runtime(large) - 1).max() < 0.1
     assert found.distant.mean() > 0.9
-    assert found.spread.min() > fitted.estimate(convolutions(40, seed=5)).spread.mean()
+    assert found.spread.mean() > 2 * fitted.estimate(convolutions(40, seed=5)).spread.mean()
 
 
 def test_power_stays_near_the_range_it_was_trained_in(convolutions: Any) -> None:
@@ -135,8 +135,8 @@ def _change(*keys: str, to: Any) -> Callable[[dict[str, Any]], None]:
         (_change("trees", "right", to=[0]), "differ in length"),
         (_change("trees", "roots", to=[10**9]), "no root"),
         (_change("trees", "features", to=["log macs"]), "splits on a feature"),
-        (_change("time", "coefficients", to={"magic": 1.0}), "'magic'"),
-        (_change("time", "coefficients", to={"macs": -1.0}), "coefficients.macs"),
+        (_change("time", to=[{"coefficients": {"magic": 1.0}, "least": 1.0}]), "'magic'"),
+        (_change("time", to=[{"coefficients": {"macs": -1.0}, "least": 1.0}]), "coefficients.macs"),
         (_change("anchors", "centre", to=[0.0]), "one number for each feature"),
         (_change("power", to={"coefficients": {}, "least": 1.0}), "costs of a power"),
         (_change("function", to="network"), "'network'"),

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from faulty_backends import ScriptedBackend
 from interruption import Interruption
+from jetson_tree import JetsonTree
 
 from edgewatt.backends.base import LoadedNetwork, LoadSettings
 from edgewatt.backends.network import Network
 from edgewatt.backends.simulated import SimulatedBackend
-from edgewatt.errors import EdgewattError, EdgewattWarning
+from edgewatt.errors import CheckFailedError, EdgewattError, EdgewattWarning
 from edgewatt.formats.idle_power import IdlePower, read_idle_power, write_idle_power
 from edgewatt.formats.run_info import read_run_info
 from edgewatt.recording.batch import record_many
@@ -58,6 +59,14 @@ def test_idle_power_is_measured_first_where_there_is_none(tmp_path: Path) -> Non
     batch = _many(["lenet"], tmp_path, **options)
     assert [run.name for run in batch.recorded.done] == ["lenet"]
     assert read_idle_power(tmp_path / "idling_power.json").power_w == pytest.approx(4.2, abs=0.1)
+
+
+def test_a_busy_board_is_told_with_the_option_that_a_list_has(tmp_path: Path) -> None:
+    tree = JetsonTree(tmp_path / "root")
+    tree.write("sys/devices/gpu.0/load", "900")
+    with pytest.raises(CheckFailedError, match=r"the GPU was busy 90% of the time\. .*\(--force-idle\)"):
+        _many(["lenet"], tmp_path / "raw", sensor=None, idle_s=0.5, root=tree.root)
+    assert not (tmp_path / "raw").exists()
 
 
 def test_idle_power_that_is_there_stays(tmp_path: Path) -> None:

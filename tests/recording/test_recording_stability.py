@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from jetson_tree import JetsonTree
 
-from edgewatt.recording.environment import Environment, read_environment
+from edgewatt.recording.environment import Clock, Environment, read_environment
 from edgewatt.recording.stability import RunFacts, verdict
 
 
@@ -79,3 +80,20 @@ def test_others_on_the_machine_are_told(calm: Environment) -> None:
     assert gpu.startswith("another process was on the GPU")
     assert "40%" in gpu
     assert host.startswith("the machine was busy before the run: a load of 4 on 6 processors")
+
+
+def test_every_sentence_is_explained_in_the_documentation(calm: Environment) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "recording.md").read_text()
+    table = page.partition("| sentence |")[2].partition("\n\n")[0]
+    explained = [
+        re.compile(re.escape(text).replace(r"\.\.\.", ".*")) for text in re.findall(r"^\| `(.*?)` \|", table, re.M)
+    ]
+    moving = {"cpu0": Clock(1e5, 1e6)}
+    before = replace(calm, cpu_clocks=moving, gpu_load=0.9, load=9.0)
+    after = replace(calm, power_mode="7W", throttling={"oc1": 5.0}, temperatures=dict.fromkeys(calm.temperatures, 99.0))
+    worst = _run(
+        before, after, interrupted="x", failed_readings=3, fresh_values=1, cycle_s=1e-3, averaging_s=1, cycles=5
+    )
+    sentences = verdict(worst) + verdict(replace(worst, fresh_values=None))
+    assert len(set(sentences)) == len(explained) == 13
+    assert [s for s in sentences if not any(pattern.match(s) for pattern in explained)] == []

@@ -71,7 +71,13 @@ def test_everything_that_is_known_is_on_the_page() -> None:
     assert page.elements("html")[0]["lang"] == "en"
     assert any("width=device-width" in (meta.get("content") or "") for meta in page.elements("meta"))
     shown = page.text("span", "h3", "dt", "dd", "li", "p", "th", "td", "caption", "h1", "h2")
-    for words in ("Energy per cycle", "16.0 mJ", "± 1.0 mJ (90 %)", "Energy closure +0.5%", "It is a hand-made one"):
+    for words in (
+        "Energy of its layers",
+        "15.0 mJ",
+        "± 1.5 mJ (90 %)",
+        "Energy closure +0.5%",
+        "It is a hand-made one",
+    ):
         assert words in shown
     for words in ("Runtime against operations", "Power during the recording", "Shares by kind", "ina3221", "15W"):
         assert words in shown
@@ -163,7 +169,7 @@ _POWERS = ("power_w", "power_above_idle_w", "energy_j", "energy_above_idle_j")
         {"layers": named_layers("a", idle=False), "idle_power_w": None},
         {"layers": (replace(named_layers("a")[0], runtime_s=None), *named_layers("b"))},
         {"trace": None, "made": {}, "findings": (), "environment": Environment(), "cycles": None},
-        {"runtime_s": None, "power_w": None, "energy_j": None},
+        {"runtime_s": None, "run_power_w": None, "run_energy_j": None},
         {"trace": replace(power_trace(100, 4), start_s=power_trace(100, 0).start_s, end_s=power_trace(100, 0).end_s)},
         {"trace": power_trace(2, 1)},
         {"source": Source.PREDICTION, "trace": None},
@@ -202,7 +208,6 @@ def test_a_prediction_stands_beside_what_was_measured() -> None:
         source=Source.PREDICTION,
         trace=None,
         runtime_s=None,
-        energy_j=None,
         layers=named_layers("conv1", "pool1", "fc1", "relu1"),
     )
     part = page_data([measured, predicted]).parts[0]
@@ -216,7 +221,7 @@ def test_a_prediction_stands_beside_what_was_measured() -> None:
     assert "Predicted (mJ)" in page.text("button")
     # The overview then compares sums of layers, which both know: 1 + 2 + 3 + 4 (+ 5) mJ.
     rows = page_data([measured, predicted]).overview
-    assert [row.energy_j.value for row in rows if row.energy_j] == pytest.approx([15e-3, 10e-3])
+    assert [row.totals.energy_j.value for row in rows if row.totals.energy_j] == pytest.approx([15e-3, 10e-3])
 
 
 def test_a_prediction_of_another_network_does_not() -> None:

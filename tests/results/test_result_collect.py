@@ -17,9 +17,10 @@ from recording_builder import RecordingBuilder
 Builder = Callable[[str], RecordingBuilder]
 
 
-def test_a_recording_tells_runtimes_powers_and_the_trace(builder: Builder) -> None:
+def test_a_recording_tells_runtimes_powers_and_the_trace(builder: Builder, tmp_path: Path) -> None:
     recording = builder("net").write()
-    result = read_result(recording.folder)
+    map_recordings(recording.raw_dir, tmp_path / "pre", method="window")
+    (result,) = collect([recording.folder, tmp_path / "pre"]).done
     assert (result.name, result.source, result.cycles) == ("net", Source.RECORDING, 1)
     conv, dense = result.layers
     assert (conv.name, conv.kind.value, dense.kind.value) == ("conv0", "convolutional", "dense")
@@ -41,14 +42,22 @@ def test_a_recording_tells_runtimes_powers_and_the_trace(builder: Builder) -> No
     assert (result.trace.start_s.tolist(), result.trace.end_s.tolist()) == ([0.1], [1.7])
 
 
-def test_energy_of_a_cycle_is_the_integral_of_the_held_readings(builder: Builder) -> None:
+def test_energy_of_a_run_is_the_integral_of_the_held_readings(builder: Builder) -> None:
     result = read_result(builder("net").write().folder)
     # From 0.1 s to 1.7 s: each reading of 5.5 + 0.5 i W holds from 0.2 i s on.
     held = 5.5 * 0.1 + sum((5.5 + 0.5 * i) * 0.2 for i in range(1, 8)) + 9.5 * 0.1
-    assert result.energy_j is not None
-    assert result.energy_j.value == pytest.approx(held)
-    assert result.power_w is not None
-    assert result.power_w.value == pytest.approx(held / 1.6)
+    assert result.run_energy_j is not None
+    assert result.run_energy_j.value == pytest.approx(held)
+    assert result.run_power_w is not None
+    assert result.run_power_w.value == pytest.approx(held / 1.6)
+
+
+def test_a_recording_that_cannot_be_mapped_keeps_its_runtimes(builder: Builder) -> None:
+    # One cycle, and seven readings in it: too little to tell layers apart.
+    result = read_result(builder("net").write().folder)
+    assert [layer.runtime_s.value for layer in result.layers if layer.runtime_s] == pytest.approx([0.4, 0.8])
+    assert all(layer.power_w is None for layer in result.layers)
+    assert any(f.weight is Weight.BAD and "could not be mapped" in f.text for f in result.findings)
 
 
 def test_without_a_power_log_runtimes_remain(builder: Builder) -> None:

@@ -6,7 +6,8 @@ The CPU's operations run one after the other, so that a layer's time in the prof
     layers    |conv|relu|conv  |relu| ...      |gemm|      start and duration: the profile, in whole microseconds
 
 The runtime keeps at most 1,000,000 events and writes them when profiling ends, so a long run is profiled in parts,
-each with a session of its own. Between them power is logged on and nothing is lost but time.
+each with a session of its own. Between them power is logged on and nothing is lost but time; a process that is killed
+loses the part that it was at, ten seconds at most.
 
 Networks are optimised at the level BASIC: constants are folded and batch normalisation goes into its convolution, but
 operations keep their names and types, so that each is a layer of the network. The levels above it fuse and rename.
@@ -46,6 +47,8 @@ _EVENTS_AT_ONCE = 50_000
 #: Events of a cycle beside those of its layers.
 _EVENTS_OF_CYCLE = 2
 _LEVEL = "basic"
+#: Longest time of a part in s, so that a crash loses no more.
+_PART_S = 10.0
 #: Cycles before a part that are not counted: a new session's first ones allocate memory.
 _WARM_UP_OF_PART = 2
 
@@ -133,8 +136,8 @@ class OnnxRuntimeNetwork(LoadedNetwork):
             session = self._session(Path(folder))
             for _ in range(_WARM_UP_OF_PART):
                 session.run(None, self._feed)
-            wall_before = _wall_offset_ns()
-            timed = self._timed(session, cycles, stop)
+            wall_before, until = _wall_offset_ns(), time.monotonic() + _PART_S
+            timed = self._timed(session, cycles, lambda: stop() or time.monotonic() > until)
             began_ns = int(session.get_profiling_start_time_ns())
             profile = read_profile(Path(session.end_profiling()))
         return cycles_of(profile, began_ns, wall_before, timed, self._names)

@@ -12,6 +12,7 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.results.environment import environment_differences
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
+from edgewatt.results.totals import common_totals
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Comparison:
         power_w: Mean power.
         energy_j: Energy of a cycle.
         with_idle: Whether powers and energies hold idle power.
-        whole: Whether the totals are of whole cycles; otherwise they are sums over layers.
+        totals_of: What the totals are of: whole cycles, sums of layers, or whole runs.
         doubts: Why to take the comparison with care.
     """
 
@@ -78,7 +79,7 @@ class Comparison:
     power_w: Change
     energy_j: Change
     with_idle: bool
-    whole: bool
+    totals_of: str
     doubts: tuple[str, ...]
 
 
@@ -104,16 +105,16 @@ def compare_results(before: NetworkResult, after: NetworkResult, *, force: bool 
             fix="Compare them all the same with --force",
         )
     with_idle = before.with_idle and after.with_idle
-    whole = with_idle and all(r.energy_j is not None and r.runtime_s is not None for r in (before, after))
+    first, second = common_totals([before, after], with_idle=with_idle)
     return Comparison(
         before=before,
         after=after,
         layers=_layer_changes(before, after, match, with_idle),
-        runtime_s=change(*(_runtime(result, whole) for result in (before, after))),
-        power_w=change(*(_power(result, whole, with_idle) for result in (before, after))),
-        energy_j=change(*(_energy(result, whole, with_idle) for result in (before, after))),
+        runtime_s=change(first.runtime_s, second.runtime_s),
+        power_w=change(first.power_w, second.power_w),
+        energy_j=change(first.energy_j, second.energy_j),
         with_idle=with_idle,
-        whole=whole,
+        totals_of=first.of,
         doubts=(*differences, *_doubts(before, after, match)),
     )
 
@@ -137,24 +138,6 @@ def _layer_changes(
         LayerChange(first, second, runtime, power, energy)
         for (first, second), runtime, power, energy in zip(rows, runtimes, powers, energies, strict=True)
     )
-
-
-def _runtime(result: NetworkResult, whole: bool) -> Estimate | None:
-    return result.runtime_s if whole else result.layers_runtime_s
-
-
-def _energy(result: NetworkResult, whole: bool, with_idle: bool) -> Estimate | None:
-    if whole:
-        return result.energy_j
-    return result.layers_energy_j if with_idle else result.layers_energy_above_idle_j
-
-
-def _power(result: NetworkResult, whole: bool, with_idle: bool) -> Estimate | None:
-    """Mean power over the same time as the energy."""
-    if whole and result.power_w is not None:
-        return result.power_w
-    energy, runtime = _energy(result, whole, with_idle), _runtime(result, whole)
-    return None if energy is None or runtime is None or runtime.value <= 0 else energy.scaled(1 / runtime.value)
 
 
 def _doubts(before: NetworkResult, after: NetworkResult, match: Match) -> list[str]:

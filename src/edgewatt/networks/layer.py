@@ -9,7 +9,6 @@ from math import prod
 
 from edgewatt.errors import FormatError, printable
 
-
 #: Operations that a backend lists but does not execute.
 FREE_OPERATIONS = frozenset({"noop", "shape_call", "constant"})
 

@@ -122,16 +122,19 @@ def _network_lines(entries: Mapping[str, Any] | None, predictors: Predictors) ->
         "## Whole networks",
         "",
         f"Each network predicted by predictors and a calibration that had not seen it; measured was {measured}.",
-        "MAPE in %, and in brackets Spearman's rank correlation. Beside it stand a x MACs + b x bytes + c x layers,",
-        "and the mean network.",
+        "MAPE in %, and in brackets Spearman's rank correlation. Beside it stand NeuralPower's sums, a x MACs +",
+        "b x bytes + c x layers, and the mean network.",
         "",
-        "| target | networks | predicted | MACs, bytes, layers | mean |",
-        "|---|--:|--:|--:|--:|",
+        "| target | networks | predicted | NeuralPower | MACs, bytes, layers | mean |",
+        "|---|--:|--:|--:|--:|--:|",
     ]
     for target, entry in entries.items():
         if entry["cv"] is None:
             continue
-        found = [entry["cv"], *(entry["baselines"].get(name, {}).get("cv") for name in ("macs+bytes+layers", "mean"))]
+        found = [
+            entry["cv"],
+            *(entry["baselines"].get(name, {}).get("cv") for name in ("neuralpower", "macs+bytes+layers", "mean")),
+        ]
         lines.append(f"| {target} | {entry['cv']['rows']} | {' | '.join(map(_network_error, found))} |")
     return [*lines, ""]
 

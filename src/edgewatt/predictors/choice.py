@@ -9,6 +9,7 @@ from pathlib import Path
 from edgewatt.errors import EdgewattError
 from edgewatt.networks.layer import Layer
 from edgewatt.predictors.board_figures import find_board_figures
+from edgewatt.predictors.conditions import warn_of_conditions
 from edgewatt.predictors.network_prediction import NetworkPrediction
 from edgewatt.predictors.prediction import load_predictors, predict
 from edgewatt.predictors.prior import board_names, prior_prediction
@@ -60,4 +61,6 @@ def chosen_prediction(
             + ", ".join(board_names()),
         )
     folder = predictors or DEFAULT_FOLDER
-    return ChosenPrediction(predict(layers, load_predictors(folder)), None, folder)
+    loaded = load_predictors(folder)
+    warn_of_conditions(layers, loaded, board)
+    return ChosenPrediction(predict(layers, loaded), None, folder)

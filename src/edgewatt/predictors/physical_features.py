@@ -26,6 +26,20 @@ DISTANCE_FEATURES = (
 )
 
 
+#: Terms of two sums whose geometric mean is a layer's time: a fine one and a coarse one. Their mean extrapolated better
+#: to corners of the design space that were left out than either.
+COST_TERMS = (
+    (
+        *("launch", "macs", "macs in small blocks", "macs in large blocks", "depthwise macs", "depth"),
+        *("blocks times depth", "unrolled", "window", "weight bytes", "input bytes", "output bytes"),
+    ),
+    (
+        *("launch", "macs", "macs in small blocks", "depthwise macs", "depth", "window"),
+        *("weight bytes", "activation bytes"),
+    ),
+)
+
+
 def physical_features(amounts: LayerAmounts) -> dict[str, Array]:
     """What trees split on and distances are measured in, each of shape (n,).
 
@@ -80,6 +94,7 @@ def cost_terms(amounts: LayerAmounts) -> dict[str, Array]:
         "weight bytes": amounts["weight_bytes"],
         "input bytes": amounts["input_bytes"],
         "output bytes": amounts["output_bytes"],
+        "activation bytes": amounts["input_bytes"] + amounts["output_bytes"],
     }
 
 

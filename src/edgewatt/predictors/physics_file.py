@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
-from pydantic import FiniteFloat, NonNegativeFloat, NonNegativeInt, PositiveFloat
+from pydantic import Field, FiniteFloat, NonNegativeFloat, NonNegativeInt, PositiveFloat
 
 from edgewatt.errors import FormatError
 from edgewatt.formats.checked import FileModel
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.anchors import Anchors
-from edgewatt.predictors.cost_model import CostModel
+from edgewatt.predictors.cost_model import CostMean, CostModel
 from edgewatt.predictors.forest import LEAF, Forest
 from edgewatt.predictors.physical_features import cost_terms, power_terms
 from edgewatt.predictors.physics import AMOUNTS, LayerAmounts
@@ -51,7 +52,7 @@ class PhysicsFields(FileModel):
     """What a file holds of a physics function."""
 
     detailed: bool
-    time: _Costs
+    time: Annotated[list[_Costs], Field(min_length=1)]
     power: _Costs | None = None
     share: FiniteFloat
     fades: bool
@@ -71,7 +72,7 @@ def physics_fields(function: PhysicsFunction) -> PhysicsFields:
         raise ValueError("the trees are not in preorder")
     return PhysicsFields(
         detailed=function.detailed,
-        time=_cost_fields(function.time),
+        time=[_cost_fields(model) for model in function.time.models],
         power=None if function.power is None else _cost_fields(function.power),
         share=function.share,
         fades=function.fades,
@@ -112,7 +113,7 @@ def physics_of(content: PhysicsFields, kind: LayerKind | None, target: Target, p
         target=target,
         detailed=content.detailed,
         features=tuple(content.trees.features),
-        time=CostModel(content.time.coefficients, content.time.least),
+        time=CostMean(tuple(CostModel(costs.coefficients, costs.least) for costs in content.time)),
         power=None if content.power is None else CostModel(content.power.coefficients, content.power.least),
         share=content.share,
         fades=content.fades,
@@ -169,10 +170,10 @@ def _tree_problem(trees: _Trees) -> str | None:
 def _name_problem(content: PhysicsFields) -> str | None:
     """Names that this version makes no features or terms of."""
     one = LayerAmounts({name: np.ones(1) for name in AMOUNTS}, ("",))
-    features = tree_features(one, CostModel({}, 1.0))
+    features = tree_features(one, CostMean((CostModel({}, 1.0),)))
     unknown = [name for name in content.trees.features if name not in features and not name.startswith("is ")]
     unknown += [name for name in content.anchors.features if name not in features]
-    unknown += [name for name in content.time.coefficients if name not in cost_terms(one)]
+    unknown += [name for costs in content.time for name in costs.coefficients if name not in cost_terms(one)]
     if content.power is not None:
         unknown += [name for name in content.power.coefficients if name not in power_terms(one, np.ones(1))]
     return f"there is no feature or term {unknown[0]!r}" if unknown else None

@@ -16,7 +16,7 @@ import polars as pl
 
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.anchors import Anchors
-from edgewatt.predictors.cost_model import CostModel
+from edgewatt.predictors.cost_model import CostMean, CostModel
 from edgewatt.predictors.estimate import Estimate
 from edgewatt.predictors.forest import Forest
 from edgewatt.predictors.physical_features import cost_terms, physical_features, power_terms, rate_features
@@ -60,7 +60,7 @@ class PhysicsFunction:
     target: Target
     detailed: bool
     features: tuple[str, ...]
-    time: CostModel
+    time: CostMean
     power: CostModel | None
     share: float
     fades: bool
@@ -109,13 +109,13 @@ class PhysicsFunction:
         )
 
 
-def log_costs(amounts: LayerAmounts, time: CostModel, power: CostModel | None) -> Array:
+def log_costs(amounts: LayerAmounts, time: CostMean, power: CostModel | None) -> Array:
     """Logarithm of the costs, shape (n,): of the power where its model is given, else of the runtime."""
     runtime = time.predict(cost_terms(amounts))
     return np.log(runtime if power is None else power.predict(power_terms(amounts, runtime)))
 
 
-def tree_features(amounts: LayerAmounts, time: CostModel) -> dict[str, Array]:
+def tree_features(amounts: LayerAmounts, time: CostMean) -> dict[str, Array]:
     """Everything that trees may split on and distances are measured in, by name."""
     return {**physical_features(amounts), **rate_features(amounts, time.predict(cost_terms(amounts)))}
 

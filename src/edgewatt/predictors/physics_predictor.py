@@ -15,9 +15,9 @@ from sklearn.ensemble import ExtraTreesRegressor
 from edgewatt.errors import EdgewattError
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.anchors import fit_anchors
-from edgewatt.predictors.cost_model import CostModel, fit_cost_model
+from edgewatt.predictors.cost_model import CostMean, CostModel, fit_cost_model
 from edgewatt.predictors.forest import forest_from_sklearn
-from edgewatt.predictors.physical_features import DISTANCE_FEATURES, cost_terms, power_terms
+from edgewatt.predictors.physical_features import COST_TERMS, DISTANCE_FEATURES, cost_terms, power_terms
 from edgewatt.predictors.physics import LayerAmounts, concatenated, is_detailed, layer_amounts
 from edgewatt.predictors.physics_function import PhysicsFunction, log_costs, tree_columns, tree_features
 from edgewatt.predictors.targets import Target, target_values
@@ -206,7 +206,7 @@ def _positive(y: Array) -> Array:
 
 def _costs(
     layers: MeasuredAmounts, others: MeasuredAmounts | None, target: Target
-) -> tuple[CostModel, CostModel | None]:
+) -> tuple[CostMean, CostModel | None]:
     """Costs of the runtime, and of the power where that is the target."""
     parts = [layers] if others is None else [layers, others]
     amounts = concatenated([part.amounts for part in parts])
@@ -216,11 +216,17 @@ def _costs(
         weights[len(layers.y) :] = max(_SHARE_OF_OTHERS * len(layers.y), _LEAST_OF_OTHERS) / len(others.y)
     terms = cost_terms(amounts)
     if target is Target.RUNTIME:
-        return fit_cost_model(terms, y, weights), None
+        return _time_costs(terms, y, weights), None
     # Without runtimes there are no rates; each layer then counts as lasting as long.
     runtimes = [np.ones(len(part.y)) if part.runtime_ms is None else _positive(part.runtime_ms) for part in parts]
-    time = fit_cost_model(terms, np.concatenate(runtimes), weights)
+    time = _time_costs(terms, np.concatenate(runtimes), weights)
     return time, fit_cost_model(power_terms(amounts, time.predict(terms)), y, weights)
+
+
+def _time_costs(terms: Mapping[str, Array], runtime: Array, weights: Array) -> CostMean:
+    return CostMean(
+        tuple(fit_cost_model({name: terms[name] for name in names}, runtime, weights) for names in COST_TERMS)
+    )
 
 
 def _measured_amounts(

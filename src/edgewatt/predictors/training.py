@@ -54,8 +54,8 @@ Metrics = dict[str, dict[str, dict[str, Any]]]
 
 #: Folds of cross-validation, at most.
 FOLDS = 10
-#: Folds of the baselines, whose scores need not be as fine; NeuralPower's Lasso takes longer than ours.
-_BASELINE_FOLDS = 5
+#: Folds of the baselines of layers; NeuralPower's Lasso takes longer than ours, and its score need not be as fine.
+_BASELINES = {"mean": FOLDS, "neuralpower": 5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,11 @@ def train(
     cross = _cross(plan, predictor, FOLDS)
     fallback = _fit_fallbacks(plan)
     metrics, intervals = _layer_metrics(plan, cross, stored)
-    calibration = _network_metrics(plan, cross, metrics)
+    baselines = {name: _cross(plan, name, folds) for name, folds in _BASELINES.items() if name != plan.predictor}
+    # The mean stands beside itself too: readers need not ask which predictor it is.
+    for name, one in {"mean": cross, **baselines}.items():
+        _add_baseline(plan, name, one, metrics)
+    calibration = _network_metrics(plan, {plan.predictor: cross, **baselines}, metrics)
     predictors = Predictors(
         by_purpose={
             purpose: replace(one, interval=intervals.get((purpose[0].value, purpose[1].value)))
@@ -301,15 +305,11 @@ def _layer_metrics(
             factor, _ = energy_interval(plan.training, cross, kind)
             if factor is not None:
                 intervals[kind.value, "energy"] = factor
-    for name in ("mean", "neuralpower"):
-        if name != plan.predictor or name == "mean":
-            _add_baseline(plan, name, metrics)
     return metrics, intervals
 
 
-def _add_baseline(plan: _Plan, name: str, metrics: Metrics) -> None:
+def _add_baseline(plan: _Plan, name: str, cross: CrossPrediction, metrics: Metrics) -> None:
     """Score a baseline on the same kinds and targets."""
-    cross = _cross(plan, name, FOLDS if name == "mean" else _BASELINE_FOLDS)
     for kind_name, targets in metrics.items():
         kind = LayerKind(kind_name)
         for target_name, entry in targets.items():
@@ -339,12 +339,21 @@ def _test_scores(one: StoredPredictor, test: TrainingData, kind: LayerKind, targ
     return asdict(scores(y, one.function.predict(table[rows]), table[NETWORK].to_numpy()[rows]))
 
 
-def _network_metrics(plan: _Plan, cross: CrossPrediction, metrics: Metrics) -> NetworkCalibration | None:
+def _network_metrics(
+    plan: _Plan, crossed: Mapping[str, CrossPrediction], metrics: Metrics
+) -> NetworkCalibration | None:
     """Score whole networks, add their entries, and calibrate."""
     networks = measured_networks(plan.training)
     if len(networks.names) < 2:
         return None
-    sums = network_sums(plan.training, cross, networks)
-    ways = {plan.predictor: calibrated_values(sums, networks), **baseline_values(networks)}
+    sums = {name: network_sums(plan.training, cross, networks) for name, cross in crossed.items()}
+    ways = {
+        **baseline_values(networks),
+        **{
+            name: calibrated_values(one, networks)
+            for name, one in sums.items()
+            if name != "mean" or name == plan.predictor
+        },
+    }
     metrics[NETWORKS_KEY] = network_entries(plan.predictor, networks, ways, "network")
-    return calibrate(sums, networks)
+    return calibrate(sums[plan.predictor], networks)

@@ -147,6 +147,10 @@ def _measure_idle(raw_dir: Path, backend: Backend, sensor: str | None, idle_s: f
     asked = sensor if sensor is not None else backend.own_sensor_name
     try:
         measure_idle(raw_dir, duration_s=idle_s, sensor=asked, force=force, root=root)
+    except CheckFailedError as error:
+        raise CheckFailedError(
+            error.what, fix="Stop what is running and record again, or take the board as it is (--force-idle)"
+        ) from error
     except NoDeviceError as error:
         if sensor is not None:
             raise

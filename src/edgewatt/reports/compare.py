@@ -38,7 +38,7 @@ def comparison_table(found: Comparison) -> Table:
         )
     table.add_section()
     table.add_row(
-        "whole cycle" if found.whole else "sum of layers",
+        found.totals_of.split(",")[0],
         "",
         *_cells(found.runtime_s, 1e3),
         *_cells(found.power_w, 1.0),
@@ -66,7 +66,7 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "before": _result_json(found.before),
         "after": _result_json(found.after),
         "with_idle": found.with_idle,
-        "totals_of": "whole cycles" if found.whole else "layers",
+        "totals_of": found.totals_of,
         "totals": {
             "runtime_ms": _change_json(found.runtime_s, 1e3),
             "power_w": _change_json(found.power_w, 1.0),

@@ -57,11 +57,12 @@ def overview_table_html(page: PageData) -> str:
     """The networks of a page, side by side."""
     columns = [("Network", "text"), ("Source", "text"), ("Layers", "number"), ("Runtime (ms)", "number")]
     columns += [("Mean power (W)", "number"), ("Energy (mJ)", "number"), ("Environment", "text")]
+    totals = page.overview[0].totals
+    idle = "idle power included" if totals.with_idle else "above idle"
     body = "".join(_overview_row(row, index) for index, row in enumerate(page.overview, start=1))
-    of = "whole cycles" if page.overview[0].whole else "the sums of layers"
     return (
         '<div class="scroll" role="region" aria-label="Table of networks" tabindex="0">'
-        f'<table class="sortable" id="overview-table"><caption>Idle power included; energies of {of}.</caption>'
+        f'<table class="sortable" id="overview-table"><caption>Totals of {totals.of}, {idle}.</caption>'
         f"<thead><tr>{''.join(_heading(*column) for column in columns)}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -69,8 +70,8 @@ def overview_table_html(page: PageData) -> str:
 def _overview_row(row: OverviewRow, index: int) -> str:
     return (
         f'<tr><th scope="row"><a href="#network-{index}">{escape(row.label)}</a></th><td>{escape(row.source)}</td>'
-        f"{_number_cell(row.layers, str(row.layers))}{_estimate_cell(row.runtime_s, 1e3)}"
-        f"{_estimate_cell(row.power_w)}{_estimate_cell(row.energy_j, 1e3)}"
+        f"{_number_cell(row.layers, str(row.layers))}{_estimate_cell(row.totals.runtime_s, 1e3)}"
+        f"{_estimate_cell(row.totals.power_w)}{_estimate_cell(row.totals.energy_j, 1e3)}"
         f'<td class="environment">{escape(row.environment)}</td></tr>'
     )
 

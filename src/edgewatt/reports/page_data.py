@@ -16,6 +16,7 @@ from edgewatt.reports.text import NOT_KNOWN, interval, significant, with_interva
 from edgewatt.results.environment import environment_differences
 from edgewatt.results.estimate import Estimate, added
 from edgewatt.results.network_result import Finding, LayerResult, NetworkResult
+from edgewatt.results.totals import LAYERS, RUN, WHOLE, Totals, common_totals, layer_totals
 
 
 @dataclass(frozen=True)
@@ -128,20 +129,14 @@ class OverviewRow:
         source: What it was read from.
         environment: Where and how it ran.
         layers: Number of layers.
-        runtime_s: Runtime of a cycle.
-        power_w: Mean power with idle.
-        energy_j: Energy of a cycle with idle.
-        whole: Whether the energy is of whole cycles; otherwise it is the sum of the layers.
+        totals: Its totals, of the same thing as those of all rows.
     """
 
     label: str
     source: str
     environment: str
     layers: int
-    runtime_s: Estimate | None
-    power_w: Estimate | None
-    energy_j: Estimate | None
-    whole: bool
+    totals: Totals
 
 
 @dataclass(frozen=True)
@@ -206,15 +201,6 @@ def unique_labels(results: Sequence[NetworkResult]) -> list[str]:
         if taken[label] > 1:
             labels[i] = f"{label} #{taken[label]}"
     return labels
-
-
-def headline_energy(result: NetworkResult) -> tuple[str, Estimate | None]:
-    """A network's energy of a cycle and what it is: of whole cycles where that is known, or the sum of its layers."""
-    if result.energy_j is not None:
-        return "Energy per cycle", result.energy_j
-    if result.layers_energy_j is not None:
-        return "Energy of its layers", result.layers_energy_j
-    return "Energy above idle", result.layers_energy_above_idle_j
 
 
 def _told_apart(result: NetworkResult, attempt: int) -> str:
@@ -286,33 +272,26 @@ def _badges(result: NetworkResult) -> tuple[str, ...]:
 
 
 def _headlines(result: NetworkResult) -> list[Headline]:
-    name, energy = headline_energy(result)
-    runtime, runtime_name = result.runtime_s, "Runtime per cycle"
-    if runtime is None:
-        runtime, runtime_name = result.layers_runtime_s, "Runtime of its layers"
+    (totals,) = common_totals([result])
+    of = {WHOLE: " per cycle", LAYERS: " of its layers", RUN: " per cycle, pauses included"}[totals.of]
+    energy, power = totals.energy_j, totals.power_w
+    if energy is None and result.layers_energy_above_idle_j is not None:
+        above = layer_totals(result, with_idle=False)
+        energy, power, of = above.energy_j, above.power_w, " above idle"
+    runtime = result.runtime_s or result.layers_runtime_s
     found = [
-        _headline(name, energy, "mJ", 1e3),
-        _headline(runtime_name, runtime, "ms", 1e3),
-        _headline("Mean power", mean_power(result), "W", 1.0),
+        _headline(f"Energy{of}", energy, "mJ", 1e3),
+        _headline("Runtime per cycle" if result.runtime_s else "Runtime of its layers", runtime, "ms", 1e3),
+        _headline(f"Mean power{of}", power, "W", 1.0),
     ]
+    if result.run_energy_j is not None and totals.of != RUN:
+        found.append(_headline("Energy per cycle, pauses included", result.run_energy_j, "mJ", 1e3))
+        found.append(_headline("Mean power, pauses included", result.run_power_w, "W", 1.0))
     if result.idle_power_w is not None:
         found.append(Headline("Idle power", f"{significant(result.idle_power_w)} W", "nothing running"))
-    if runtime is not None and runtime.value > 0:
-        found.append(Headline("Throughput", f"{significant(1 / runtime.value)} /s", "cycles one after another"))
     cycles = "" if result.cycles is None else f"{result.cycles:,} cycles"
     found.append(Headline("Layers", str(len(result.layers)), cycles))
     return found
-
-
-def mean_power(result: NetworkResult) -> Estimate | None:
-    """Mean power with idle: of whole cycles where that is known, or of its layers."""
-    return result.power_w or layers_power(result)
-
-
-def layers_power(result: NetworkResult) -> Estimate | None:
-    """Mean power with idle over the layers' time."""
-    energy, runtime = result.layers_energy_j, result.layers_runtime_s
-    return None if energy is None or runtime is None or runtime.value <= 0 else energy.scaled(1 / runtime.value)
 
 
 def _headline(name: str, estimate: Estimate | None, unit: str, factor: float) -> Headline:
@@ -324,7 +303,7 @@ def _headline(name: str, estimate: Estimate | None, unit: str, factor: float) ->
 
 
 def _plots(result: NetworkResult, rows: Sequence[LayerRow]) -> list[Plot]:
-    idle = "idle power included" if result.with_idle else "above idle"
+    idle = _idle_words(result.with_idle)
     plots = []
     if any(row.layer.runtime_s is not None for row in rows) and any(row.power is not None for row in rows):
         plots.append(
@@ -356,6 +335,10 @@ def _plots(result: NetworkResult, rows: Sequence[LayerRow]) -> list[Plot]:
             caption = f"{name} of each layer{f', {idle}' if unit == 'mJ' else ''}. On the dashed line both agree."
             plots.append(Plot(f"{name}: measured against predicted", caption, against))
     return plots
+
+
+def _idle_words(with_idle: bool) -> str:
+    return "idle power included" if with_idle else "above idle"
 
 
 def _trace_plots(result: NetworkResult) -> list[Plot]:
@@ -402,35 +385,24 @@ def _largest(rows: Sequence[LayerRow], idle: str) -> str:
 
 
 def _overview(results: Sequence[NetworkResult], labels: Sequence[str]) -> tuple[OverviewRow, ...]:
-    """Totals of one kind: of whole cycles where all results know them, or else the sums of layers."""
-    whole = all(result.runtime_s is not None for result in results)
-    whole_energy = whole and all(result.energy_j is not None for result in results)
+    # Above idle only where one of them knows no more.
+    idle = all(result.with_idle or result.layers_energy_above_idle_j is None for result in results)
     return tuple(
-        OverviewRow(
-            label=label,
-            source=result.source.value,
-            environment=" · ".join(_badges(result)[1:]),
-            layers=len(result.layers),
-            runtime_s=result.runtime_s if whole else result.layers_runtime_s,
-            power_w=mean_power(result) if whole_energy else layers_power(result),
-            energy_j=result.energy_j if whole_energy else result.layers_energy_j,
-            whole=whole_energy,
-        )
-        for result, label in zip(results, labels, strict=True)
+        OverviewRow(label, result.source.value, " · ".join(_badges(result)[1:]), len(result.layers), totals)
+        for result, label, totals in zip(results, labels, common_totals(results, with_idle=idle), strict=True)
     )
 
 
 def _overview_plots(results: Sequence[NetworkResult], rows: Sequence[OverviewRow]) -> tuple[Plot, ...]:
     plots = []
-    of = "whole cycles" if rows[0].whole else "the sums of layers, which all results know"
     for title, unit, factor, attribute in (
         ("Energy of a cycle", "mJ", 1e3, "energy_j"),
         ("Runtime of a cycle", "ms", 1e3, "runtime_s"),
     ):
-        values = [getattr(row, attribute) for row in rows]
+        values = [getattr(row.totals, attribute) for row in rows]
         if any(value is not None for value in values):
             measured = [result.measured for result in results]
             figure = figures.bars_of_results([row.label for row in rows], values, unit, factor, measured)
-            idle = ", idle power included" if unit == "mJ" else ""
-            plots.append(Plot(title, f"Of {of}{idle}. Predictions are hatched.", figure))
+            idle = f", {_idle_words(rows[0].totals.with_idle)}" if unit == "mJ" else ""
+            plots.append(Plot(title, f"Of {rows[0].totals.of}{idle}. Predictions are hatched.", figure))
     return tuple(plots)

@@ -63,14 +63,14 @@ def networks_table(result: TrainingResult) -> Table | None:
     if not rows:
         return None
     table = new_table(
-        "Whole networks, each left out in turn: MAPE, median, rank correlation; beside them the MAPE of a x MACs + "
-        "b x bytes + c x layers, and of the mean",
+        "Whole networks, each left out in turn: MAPE, median, rank correlation; beside them the MAPE of NeuralPower's "
+        "sums (NP), of a x MACs + b x bytes + c x layers, and of the mean",
         ["network"],
-        ["nets", "MAPE", "median", "rank", "linear", "mean"],
+        ["nets", "MAPE", "median", "rank", "NP", "linear", "mean"],
     )
     for target, entry in rows:
         cv, baselines = entry["cv"], entry["baselines"]
-        others = [(baselines.get(name) or {}).get("cv") for name in ("macs+bytes+layers", "mean")]
+        others = [(baselines.get(name) or {}).get("cv") for name in ("neuralpower", "macs+bytes+layers", "mean")]
         table.add_row(
             target,
             str(cv["rows"]),

@@ -76,16 +76,16 @@ def batch_json(batch: RecordedBatch) -> dict[str, Any]:
 
 def runs_table(runs: Sequence[RecordedRun]) -> Table:
     """Recorded runs: a cycle's time with and without the profiler, the sum of its layers, mean power and energy."""
+    backends = ", ".join(dict.fromkeys(run.backend for run in runs))
     table = new_table(
-        "Recorded (ms a cycle with the profiler, without it, and the sum of the layers; power and energy with idle)",
-        ["network", "backend"],
+        f"Recorded with {backends} (ms a cycle with the profiler, without it, and the sum of the layers; power and "
+        "energy with idle)",
+        ["network"],
         ["cycles", "layers", "ms", "plain", "sum", "W", "mJ"],
     )
-    table.columns[1].max_width = None  # names of backends are few, and all of them short
     for run in runs:
         table.add_row(
             name_cell(run.name),
-            run.backend,
             f"{run.cycles:,}",
             str(run.layers),
             number(run.cycle_s * 1e3, 3),

@@ -131,8 +131,11 @@ class NetworkResult:
         layers: Its layers, in execution order.
         idle_power_w: Idle power of the board.
         runtime_s: Runtime of one cycle of the whole network.
-        power_w: Mean power during the cycles, with idle.
-        energy_j: Energy of one cycle of the whole network, with idle.
+        power_w: Mean power of one cycle of the whole network, with idle.
+        energy_j: Energy of one cycle of the whole network, with idle. A recording does not tell it apart from the
+            pauses between cycles, for its sensor's readings are older and wider than those.
+        run_power_w: Mean power from the first cycle's start to the last one's end, pauses between cycles included.
+        run_energy_j: Energy of that time, by cycle.
         cycles: Number of recorded cycles.
         environment: Where and how it ran.
         findings: What a reader should know before trusting it.
@@ -148,6 +151,8 @@ class NetworkResult:
     runtime_s: Estimate | None = None
     power_w: Estimate | None = None
     energy_j: Estimate | None = None
+    run_power_w: Estimate | None = None
+    run_energy_j: Estimate | None = None
     cycles: int | None = None
     environment: Environment = field(default_factory=Environment)
     findings: tuple[Finding, ...] = ()

@@ -27,6 +27,8 @@ from edgewatt.results.mapped import made_of_mapping, mapping_findings, plain_tex
 from edgewatt.results.measured_layers import engine_layers, layer_findings, measured_layer, timed_layer
 from edgewatt.results.network_result import Finding, LayerResult, NetworkResult, PowerTrace, Source, Weight
 
+_BLOCKS = 20
+
 
 def is_recording(folder: Path) -> bool:
     """Whether a folder is a raw recording's."""
@@ -53,7 +55,6 @@ def read_recorded(folder: Path, *, map_layers: bool = True) -> NetworkResult:
     cycles = None if latencies.end_us is None else match_layers(latencies, engine, paths.layer_latency)
     idle_power_w = _idle_power_w(paths)
     trace = None if log is None else _trace(log, _cycle_edges(run, cycles))
-    energies = _energies(trace)
     bare = NetworkResult(
         name=paths.model,
         source=Source.RECORDING,
@@ -61,8 +62,8 @@ def read_recorded(folder: Path, *, map_layers: bool = True) -> NetworkResult:
         layers=_timed(paths, latencies, engine, cycles),
         idle_power_w=idle_power_w,
         runtime_s=_runtime(benchmark, trace),
-        power_w=_power(trace, energies),
-        energy_j=None if energies is None else Estimate.of_values(energies),
+        run_power_w=_run_power(trace),
+        run_energy_j=_run_energy(trace),
         cycles=len(latencies.latency_ms[0]) if cycles is None else cycles.cycles,
         environment=recorded_environment(run, benchmark, ""),
         findings=tuple(environment_findings(run)),
@@ -156,24 +157,31 @@ def _runtime(benchmark: BenchmarkResult | None, trace: PowerTrace | None) -> Est
     return None if trace is None else Estimate.of_values(trace.end_s - trace.start_s)
 
 
-def _energies(trace: PowerTrace | None) -> NDArray[np.float64] | None:
-    """Energy of each cycle in J, each reading held until the next; None where the log does not cover the cycles."""
+def _run_power(trace: PowerTrace | None) -> Estimate | None:
+    """Mean power from the first cycle's start to the last one's end, from blocks of time."""
     if trace is None or not len(trace.start_s):
         return None
-    if trace.start_s[0] < trace.time_s[0] or trace.end_s[-1] > trace.time_s[-1]:
+    edges = np.linspace(trace.start_s[0], trace.end_s[-1], _BLOCKS + 1)
+    energies = _energies(trace, edges)
+    return None if energies is None else Estimate.of_values(energies / np.diff(edges))
+
+
+def _run_energy(trace: PowerTrace | None) -> Estimate | None:
+    """Energy of that time by cycle, from blocks of cycles."""
+    if trace is None or not len(trace.start_s):
+        return None
+    cycles = len(trace.start_s)
+    place = np.linspace(0, cycles, min(_BLOCKS, cycles) + 1).round().astype(np.int64)
+    energies = _energies(trace, np.append(trace.start_s, trace.end_s[-1])[place])
+    return None if energies is None else Estimate.of_values(energies / np.diff(place))
+
+
+def _energies(trace: PowerTrace, edges: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Energy in J between neighbouring times, each reading held until the next; None where the log ends before."""
+    if edges[0] < trace.time_s[0] or edges[-1] > trace.time_s[-1] or np.any(np.diff(edges) <= 0):
         return None
     total_j = np.concatenate([[0.0], np.cumsum(np.diff(trace.time_s) * trace.power_w[:-1])])
-    start_j, end_j = (np.interp(edge, trace.time_s, total_j) for edge in (trace.start_s, trace.end_s))
-    return np.asarray(end_j - start_j, dtype=np.float64)
-
-
-def _power(trace: PowerTrace | None, energies: NDArray[np.float64] | None) -> Estimate | None:
-    """Mean power during the cycles, weighted by time."""
-    if trace is None or energies is None:
-        return None
-    duration_s = trace.end_s - trace.start_s
-    mean = float(duration_s.mean())
-    return Estimate.of_values(energies / mean) if mean > 0 else None
+    return np.asarray(np.diff(np.interp(edges, trace.time_s, total_j)), dtype=np.float64)
 
 
 def _made(run: RunInfo | None, benchmark: BenchmarkResult | None) -> dict[str, str]:
