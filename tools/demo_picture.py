@@ -21,7 +21,7 @@ from edgewatt.demo import DemoResult, run_demo
 from edgewatt.formats.atomic import write_bytes
 from edgewatt.networks.architectures import network_layers
 from edgewatt.predictors.prediction import predict
-from edgewatt.reports.demo import demo_report
+from edgewatt.reports.demo import demo_parts
 from edgewatt.reports.predictions import prediction_lines, prediction_table
 
 NETWORK = "resnet18"
@@ -78,7 +78,7 @@ def draw(result: DemoResult) -> str:
     """The demo's result as SVG text."""
     engine = result.folder / "raw_data" / NETWORK / "trt_profiling" / "trt_engine_info.json"
     prediction = predict(network_layers(engine), result.training.predictors)
-    *_, comparison, marked = demo_report(result).parts
+    *_, comparison, marked = demo_parts(result)
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
     for part in (prediction_table(NETWORK, prediction), *prediction_lines(prediction), "", comparison, "", marked):
         console.print(part, markup=False)

@@ -40,14 +40,14 @@ def demo(
 ) -> None:
     """Run the whole flow on the simulated board and compare its predictions with the known truth."""
     from edgewatt.demo import run_demo
-    from edgewatt.reports.demo import demo_json, demo_report
+    from edgewatt.reports.demo import demo_json, demo_parts, write_demo_report
     from edgewatt.reports.progress import progress_bar
 
     with progress_bar("Demo:") as step:
         result = run_demo(out, cycles=cycles, seed=seed, progress=step)
-    report = demo_report(result)
-    report.write(out / "report.html")
-    show(json, demo_json(result), *report.parts, f"Report: {out / 'report.html'}")
+        step("report")
+        path = write_demo_report(result)
+    show(json, {**demo_json(result), "report": str(path)}, *demo_parts(result), f"Report: {path}")
 
 
 app.command()(cli_board.sensors)
@@ -146,7 +146,10 @@ def train(
     training_dir: Annotated[Path, typer.Argument(help="Folder of training tables.")],
     predictors_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
     holdout: Annotated[list[str] | None, typer.Option(help="Networks to keep from training and score on.")] = None,
-    predictor: Annotated[str, typer.Option(help="physics, neuralpower, or mean (the baseline).")] = "physics",
+    predictor: Annotated[
+        str | None,
+        typer.Option(help="physics (the default), neuralpower (also where its settings are given) or mean."),
+    ] = None,
     degree: Annotated[int | None, typer.Option(min=1, max=4, help="Degree of the polynomials.")] = None,
     log_features: Annotated[bool | None, typer.Option(help="Polynomials of log(1 + feature).")] = None,
     log_target: Annotated[bool | None, typer.Option(help="Fit the target's logarithm.")] = None,

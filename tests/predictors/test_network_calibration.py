@@ -29,10 +29,10 @@ def test_finds_scale_and_costs_of_layers() -> None:
 
 
 def test_few_networks_give_scales_alone() -> None:
-    sums = _sums(3)
+    sums = _sums(4)
     found = fit_calibration(sums, 0.5 * sums.runtime_s, 2.0 * sums.energy_above_idle_j + 4.0 * 0.5 * sums.runtime_s)
     assert found is not None
     assert (found.runtime_scale, found.energy_scale, found.energy_per_layer_j) == pytest.approx((0.5, 2.0, 0.0))
     runtime, energy = found.predict(sums)
     assert energy == pytest.approx(2.0 * sums.energy_above_idle_j + 4.0 * runtime)
-    assert fit_calibration(_sums(1), np.ones(1), np.ones(1)) is None
+    assert fit_calibration(_sums(3), np.ones(3), np.ones(3)) is None

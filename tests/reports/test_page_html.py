@@ -74,7 +74,7 @@ def test_everything_that_is_known_is_on_the_page() -> None:
     for words in (
         "Energy of its layers",
         "15.0 mJ",
-        "± 1.5 mJ (90 %)",
+        "± 1.5 mJ",
         "Energy closure +0.5%",
         "It is a hand-made one",
     ):

@@ -8,7 +8,7 @@ timeline, the clock and the response; the powers that explain all values at once
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,19 +21,17 @@ from edgewatt.formats.recording import Recording
 from edgewatt.mapping.advice import advise
 from edgewatt.mapping.closure import EnergyClosure
 from edgewatt.mapping.design_matrix import Occupancy
-from edgewatt.mapping.fast_clock import best_shift, candidate_periods, line_strength, track_clock
+from edgewatt.mapping.fast_fit import fit_fast
 from edgewatt.mapping.fit_response import Fit, ResponseFit
 from edgewatt.mapping.fresh_values import FreshValues, fresh_values, values_by_reading
 from edgewatt.mapping.groups import Grouped, group_layers, told_deviation
 from edgewatt.mapping.intervals import half_width, joint_covariance
-from edgewatt.mapping.known_sensor import KnownSensor, known_sensor
+from edgewatt.mapping.known_sensor import known_sensor
 from edgewatt.mapping.sensor_clock import SensorClock, find_sensor_clock
 from edgewatt.mapping.solve import Prior, solve
 from edgewatt.mapping.timeline import LayerTimeline, lay_out, spaced
 
 _MOST_CLOSURE = 0.02
-#: How often the ticks of a fast clock and the response are fitted in turn.
-_SHIFTS = 2
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,10 @@ def deconvolve(
     prior = _first_prior(occupancy, _mean_power_w(readings, occupancy), idle_power_w)
     clock = find_sensor_clock(readings.tick_s, log.current_ma, known.period_s)
     respace = None if timeline.stamps == "own ends" else lambda spacing_s: Occupancy(spaced(timeline, spacing_s))
+    no_clock = ""
     if clock is None:
-        clock, fresh, fit, prior = _fit_fast(log, readings, occupancy, known, prior, say)
+        fast = fit_fast(log, readings, occupancy, known, prior, _step_w(log), say)
+        clock, fresh, fit, prior, no_clock = fast.clock, fast.fresh, fast.fit, fast.prior, fast.reason
     else:
         fresh = fresh_values(log, clock, origin_us)
         fit, prior = ResponseFit(occupancy, fresh, known, prior, _step_w(log), say, respace).run()
@@ -94,50 +94,9 @@ def deconvolve(
     closure = _closure(log, occupancy, fit, grouped, power_w, origin_us)
     layers = _layer_powers(recording, timeline, occupancy, fit, grouped, idle_power_w)
     advice = advise(fit, fresh, occupancy, grouped, told_w, len(timeline.start_s))
-    warnings = _warnings(timeline, clock, closure, advice)
+    warnings = _warnings(timeline, no_clock, closure, advice)
     diagnostics = _diagnostics(timeline, clock, occupancy, fit, grouped, power_w, covariance, advice, layers)
     return DeconvolvedRun(layers, diagnostics, closure, warnings)
-
-
-def _fit_fast(
-    log: PowerLog,
-    readings: FreshValues,
-    occupancy: Occupancy,
-    known: KnownSensor,
-    prior: Prior,
-    say: Callable[[str], None],
-) -> tuple[SensorClock | None, FreshValues, Fit, Prior]:
-    """Fit a recording whose sensor refreshes faster than it is polled.
-
-    Its clock is searched in the values; where none is found, the ages of the readings remain open.
-    """
-    step_w = _step_w(log)
-    first = ResponseFit(occupancy, readings, known, prior, step_w, say)
-    candidates = []
-    for period_s in candidate_periods(known.period_s, readings.period_s):
-        say(f"a clock of about {period_s * 1e3:.3g} ms")
-        response, power_w = first.rough(period_s)
-        candidates.append(
-            (line_strength(occupancy, readings, response, power_w, period_s), period_s, response, power_w)
-        )
-    if not candidates:
-        return (None, readings, *first.run(readings.period_s))
-    _, period_s, response, power_w = max(candidates, key=lambda candidate: candidate[0])
-    clock = track_clock(occupancy, readings, response, power_w, period_s)
-    if clock is None:
-        return (None, readings, *first.run(period_s))
-    begun = replace(response, delay_s=response.delay_s - 0.5 * period_s, blur_s=0.0)
-    for _ in range(_SHIFTS):
-        shift_s = best_shift(occupancy, clock, readings, begun, power_w)
-        clock = replace(clock, tick_s=clock.tick_s + shift_s)
-        fresh = fresh_values(log, clock, int(log.times_us[0]))
-        search = ResponseFit(occupancy, fresh, known, prior, step_w, say)
-        fit, learned = search.run_from(replace(begun, delay_s=begun.delay_s + shift_s))
-        begun, power_w = fit.response, fit.solution.power_w
-    if fit.response.blur_s > clock.period_s:
-        # Ticks that are right leave less open than a period.
-        return (None, readings, *first.run(period_s))
-    return clock, fresh, fit, learned
 
 
 def _mean_power_w(fresh: FreshValues, occupancy: Occupancy) -> float:
@@ -235,16 +194,14 @@ def _layer_powers(
     return rows
 
 
-def _warnings(
-    timeline: LayerTimeline, clock: SensorClock | None, closure: EnergyClosure, advice: list[str]
-) -> list[str]:
+def _warnings(timeline: LayerTimeline, no_clock: str, closure: EnergyClosure, advice: list[str]) -> list[str]:
     told = []
     if timeline.dropped_cycles:
         told.append(f"{timeline.dropped_cycles} cycles are left out: by their times they ran during others")
-    if clock is None:
+    if no_clock:
         told.append(
-            "the sensor refreshes faster than it was polled, or too rarely: the age of its values is not known, and "
-            "powers are less certain for it"
+            "the sensor refreshes faster than it was polled, or too rarely, and its clock was not found "
+            f"({no_clock}): only the network's power is told, and no layer's"
         )
     if abs(closure.difference) > _MOST_CLOSURE:
         told.append(

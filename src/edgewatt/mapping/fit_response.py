@@ -141,28 +141,26 @@ class ResponseFit:
         """The same from a response that is about right."""
         return self._refine(response, self._rows(response.samples)), self._prior
 
-    def rough(self, age_s: float) -> tuple[Response, NDArray[np.float64]]:
-        """A first response, of a few of the values alone, and the segments' powers by it."""
-        self._age_s = age_s
-        few = self._few()
-        starts, samples = self._starts(few)
-        response = self._best_descent(starts, samples, few, free_length=False)
-        basis = drift_basis(self._fresh.tick_s[few])
-        weight = np.full(len(few), self._step_w**-2)
-        solution = solve(self._shares(response, few), basis, self._fresh.power_w[few], weight, self._prior)
-        return response, solution.power_w
+    def rough(self, start: Response | None = None) -> tuple[Response, Solution]:
+        """A first response, of a few of the values alone, and the regression with it.
 
-    def _best_descent(
-        self, starts: list[Response], samples: int, rows: NDArray[np.intp], *, free_length: bool = True
-    ) -> Response:
+        Args:
+            start: Where to begin; None for a search.
+        """
+        few = self._few()
+        starts, samples = ([start], start.samples) if start is not None else self._starts(few)
+        response = self._best_descent(starts, samples, few)
+        weight = np.full(len(few), self._step_w**-2)
+        basis = drift_basis(self._fresh.tick_s[few])
+        return response, solve(self._shares(response, few), basis, self._fresh.power_w[few], weight, self._prior)
+
+    def _best_descent(self, starts: list[Response], samples: int, rows: NDArray[np.intp]) -> Response:
         weight = np.full(len(rows), self._step_w**-2)
         begun = [replace(start, samples=samples, blur_s=self._age_s) for start in starts]
-        plain = [
-            self._descend(start, rows, weight, None, 1e-3, with_lag=False, free_length=free_length) for start in begun
-        ]
+        plain = [self._descend(start, rows, weight, None, 1e-3, with_lag=False) for start in begun]
         plain.sort(key=lambda pair: pair[0])
         lagged = [
-            self._descend(replace(start, lag_s=lag * start.length_s), rows, weight, None, 1e-3, free_length=free_length)
+            self._descend(replace(start, lag_s=lag * start.length_s), rows, weight, None, 1e-3)
             for _, start in plain[:_LAGGED]
             for lag in _LAG_STARTS
         ]
@@ -242,9 +240,8 @@ class ResponseFit:
         tolerance: float,
         *,
         with_lag: bool = True,
-        free_length: bool = True,
     ) -> tuple[float, Response]:
-        """Minimise the weighted residual over delay, length (within the clock's error if not free) and lag."""
+        """Minimise the weighted residual over delay, length and lag."""
         value, period = self._fresh.power_w[rows], self._fresh.period_s
         drift = drift_columns(drift_basis(self._fresh.tick_s[rows]), level_w)
         root = np.sqrt(weight)
@@ -256,8 +253,6 @@ class ResponseFit:
         point = np.array([start.delay_s, start.length_s] + [start.lag_s] * with_lag) / _UNIT_S
         low = np.array([-0.5 * period, 0.02 * period] + [0.0] * with_lag) / _UNIT_S
         high = np.array([1.5 * period, 1.5 * period] + [2 * period] * with_lag) / _UNIT_S
-        if not free_length:
-            low[1], high[1] = np.array([0.9, 1.1]) * start.length_s / _UNIT_S
         margin = 1e-6 * (high - low)
         point = np.clip(point, low + margin, high - margin)
         found = least_squares(

@@ -22,7 +22,7 @@ from edgewatt.predictors.terms import Array
 #: From so many networks on every coefficient is fitted; with fewer, one common scale.
 NETWORKS_FOR_ALL = 6
 #: From so many on there is a calibration.
-NETWORKS_FOR_SCALE = 2
+NETWORKS_FOR_SCALE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class NetworkCalibration:
 
 
 def fit_calibration(sums: NetworkSums, runtime_s: Array, energy_j: Array) -> NetworkCalibration | None:
-    """Fit a calibration; None where there are fewer than two networks.
+    """Fit a calibration; None where there are fewer than four networks.
 
     Args:
         sums: Predicted by predictors that were trained without the network.

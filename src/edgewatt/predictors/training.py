@@ -108,7 +108,7 @@ def train(
     predictors_dir: Path,
     *,
     holdout: Sequence[str] = (),
-    predictor: str = DEFAULT_PREDICTOR,
+    predictor: str | None = None,
     settings: Settings | None = None,
     tune_degree: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -121,7 +121,7 @@ def train(
         training_dir: One folder of training tables a network.
         predictors_dir: The folder to write; what an earlier training wrote there is replaced at the end.
         holdout: Networks that are kept from training and from every choice, and scored on.
-        predictor: One of `PREDICTOR_NAMES`.
+        predictor: One of `PREDICTOR_NAMES`; None for the default one, or NeuralPower's where its settings are given.
         settings: The predictor's settings where they are not the usual ones, for both targets.
         tune_degree: Let cross-validation choose the degree of NeuralPower's polynomials.
         progress: Called with the name of each kind and target before its turn.
@@ -132,6 +132,8 @@ def train(
     """
     data = read_training_data(training_dir)
     training, test = _divide(data, holdout, training_dir)
+    if predictor is None:
+        predictor = "neuralpower" if settings or tune_degree else DEFAULT_PREDICTOR
     plan = _Plan(training, test, predictor, _checked_settings(predictor, settings or {}, tune_degree), progress)
     stored, left_out, notes = _fit_all(plan)
     if not stored:
@@ -208,6 +210,8 @@ def _fit_all(
             purpose = f"{kind} {target}"
             table = plan.tables.get(kind)
             rows = 0 if table is None else len(measured_rows(table, target)[0])
+            if kind is LayerKind.OTHER and rows == 0:
+                continue
             if table is None or rows < MINIMUM_ROWS:
                 left_out[purpose] = f"{rows} layers, fewer than {MINIMUM_ROWS}"
                 continue

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Table
 
 from edgewatt.demo import BOARD, DemoResult
-from edgewatt.reports.page import TerminalPage
+from edgewatt.reports.html import write_report
 from edgewatt.reports.predictions import scores_json, scores_table
 from edgewatt.reports.tables import new_table, number, percent
+from edgewatt.results.collect import collect
 
 
-def demo_report(result: DemoResult) -> TerminalPage:
-    """The demo's tables, to print and to write as a page."""
-    return TerminalPage(
-        title="edgewatt demo",
-        parts=(
-            scores_table(result.training),
-            "",
-            comparison_table(result),
-            f"SIMULATED: nothing here was measured. The board is a model of the {BOARD}; its truth is known exactly.",
-        ),
+def demo_parts(result: DemoResult) -> tuple[RenderableType, ...]:
+    """The demo's tables, to print one below the other."""
+    return (
+        scores_table(result.training),
+        "",
+        comparison_table(result),
+        f"SIMULATED: nothing here was measured. The board is a model of the {BOARD}; its truth is known exactly.",
     )
+
+
+def write_demo_report(result: DemoResult) -> Path:
+    """Write the report page of the networks that were held out: recorded, mapped and predicted; returns its path."""
+    folder, path = result.folder, result.folder / "report.html"
+    names = [row.network for row in result.rows]
+    recorded = [folder / stage / name for name in names for stage in ("raw_data", "preprocessed_data")]
+    predicted = [folder / "predictions" / f"{name}.csv" for name in names]
+    write_report(path, collect([*recorded, *predicted]).done)
+    return path
 
 
 def comparison_table(result: DemoResult) -> Table:

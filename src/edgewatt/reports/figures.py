@@ -201,9 +201,6 @@ def bars_of_results(
             "color": ACCENT,
             "pattern": {"shape": ["" if known else "/" for known in measured], "fillmode": "overlay", "size": 6},
         },
-        "text": [f" {significant(value_of(value, factor))} " for value in values],
-        "textposition": "outside",
-        "cliponaxis": False,
         "hovertext": [
             f"{plain(name)}: {significant(value_of(value, factor))} {unit} {interval(value, factor)}"
             for name, value in zip(names, values, strict=True)
@@ -211,12 +208,23 @@ def bars_of_results(
         "hoverinfo": "text",
     }
     layout = layout_of(unit, None, height=70 + 34 * len(names))
-    highest = max(value_of(value, factor) for value in values)
-    layout["xaxis"]["range"] = [0, 1.18 * highest]
+    ends = [factor * max(value_of(value), (value and value.high) or 0.0) for value in values]
+    numbers = {
+        # Behind the interval, which would cross it out.
+        "type": "scatter",
+        "mode": "text",
+        "x": rounded(ends),
+        "y": trace["y"],
+        "text": [f" {significant(value_of(value, factor))}" if value else "" for value in values],
+        "textposition": "middle right",
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+    }
+    layout["xaxis"]["range"] = [0, 1.18 * max(ends)]
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
     without_legend(layout)
     layout["bargap"] = 0.3
-    return {"data": [trace], "layout": layout}
+    return {"data": [trace, numbers], "layout": layout}
 
 
 def measured_against_predicted(

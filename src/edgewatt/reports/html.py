@@ -12,7 +12,8 @@ import orjson
 
 from edgewatt.formats.atomic import write_bytes
 from edgewatt.reports.html_table import kinds_table_html, layers_table_html, overview_table_html
-from edgewatt.reports.page_data import Headline, NetworkPart, PageData, Plot, page_data
+from edgewatt.reports.page_data import page_data
+from edgewatt.reports.page_parts import Headline, NetworkPart, PageData, Plot
 from edgewatt.results.network_result import Finding, NetworkResult, Weight
 
 _WEIGHT_WORDS = {

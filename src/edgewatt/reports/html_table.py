@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from edgewatt.errors import printable
-from edgewatt.reports.page_data import KindSum, LayerRow, NetworkPart, OverviewRow, PageData
+from edgewatt.reports.page_parts import KindSum, LayerRow, NetworkPart, OverviewRow, PageData
 from edgewatt.reports.text import NOT_KNOWN, interval, significant
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult
@@ -114,7 +114,8 @@ def _row(row: LayerRow, part: NetworkPart, details: bool, most: float) -> str:
     ]
     if part.predicted_by is not None:
         cells += _predicted_cells(row, part.with_idle)
-    cells.append(f"<td>{escape('; '.join(map(printable, layer.remarks)))}</td>")
+    remarks = "; ".join(map(printable, layer.remarks))
+    cells.append(f'<td class="remarks">{escape(remarks)}</td>')
     doubtful = ' class="doubtful"' if layer.identifiable is False else ""
     return f'<tr data-kind="{layer.kind.value}"{doubtful}>{"".join(cells)}</tr>'
 

@@ -51,4 +51,4 @@ def _digits(estimate: Estimate) -> int:
     if estimate.low is None or estimate.high is None or estimate.value == 0 or estimate.high <= estimate.low:
         return 4
     half = (estimate.high - estimate.low) / 2
-    return min(6, max(2, floor(log10(abs(estimate.value))) - floor(log10(half)) + 2))
+    return min(5, max(2, floor(log10(abs(estimate.value))) - floor(log10(half)) + 2))
