@@ -15,6 +15,7 @@ from edgewatt.formats.layer_power import read_layer_power
 from edgewatt.formats.mapping_info import read_mapping_info
 from edgewatt.formats.recording import Recording, RecordingPaths
 from edgewatt.formats.run_info import RunInfo
+from edgewatt.mapping import fast_search
 from edgewatt.mapping.deconvolve import DeconvolvedRun, deconvolve
 from edgewatt.mapping.run import map_recordings
 from edgewatt.networks.architectures import network_layers
@@ -179,3 +180,31 @@ def test_progress_is_told() -> None:
     deconvolve(recording_of(simulated), simulated.idle_power_w, progress=say)
     assert told[0] == "sensor clock"
     assert told[-1] == "intervals"
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_clock_faster_than_the_polls_is_found_in_the_values(channels: int) -> None:
+    sensor = replace(REFERENCE.sensor, conversion_time_s=140e-6, channels=channels)
+    simulated = _simulate(replace(REFERENCE, sensor=sensor).with_cycles(3000), 1)
+    run = deconvolve(recording_of(simulated), simulated.idle_power_w)
+    period = float(np.diff(simulated.conversions.shunt_end_s).mean())
+    assert run.diagnostics["clock"]["period_s"] == pytest.approx(period, rel=5e-5)
+    assert run.diagnostics["response"]["length_s"] == pytest.approx(period / (2 * channels), rel=0.03)
+    error, correlation = _error_and_correlation(run, simulated)
+    assert error < 0.03
+    assert correlation > 0.98
+    assert np.mean(_covered(run, simulated)) >= 0.7
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_clock_that_no_setting_has_is_not_believed(channels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without the true conversion time in the table the search can only come up with wrong clocks.
+    monkeypatch.setattr(fast_search, "_CONVERSIONS_S", (204e-6, 332e-6, 588e-6))
+    sensor = replace(REFERENCE.sensor, conversion_time_s=140e-6, channels=channels)
+    simulated = _simulate(replace(REFERENCE, sensor=sensor).with_cycles(2000))
+    run = deconvolve(recording_of(simulated), simulated.idle_power_w)
+    assert run.diagnostics["clock"] is None
+    assert not any(row.identifiable for row in run.layers)
+    energy = sum(row.energy_mj or 0.0 for row in run.layers)
+    assert energy == pytest.approx(float(simulated.truth["energy_mj"].sum()), rel=0.05)
+    assert any("clock was not found" in warning for warning in run.warnings)

@@ -14,12 +14,15 @@ But the age tells in the value. Once a span of the recording has given the perio
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from edgewatt.mapping.clock_curve import curve_basis, piece_counts
 from edgewatt.mapping.design_matrix import Occupancy
 from edgewatt.mapping.fast_search import FoundClock, inside
+from edgewatt.mapping.fit_response import Fit
 from edgewatt.mapping.fresh_values import FreshValues
 from edgewatt.mapping.response import Response
 from edgewatt.mapping.sensor_clock import SensorClock
@@ -105,6 +108,55 @@ def _ticks(
     error = float(np.sqrt(spread * len(curve) / len(filled))) / (2 * np.pi * rate)
     drift = float(np.abs(periods / periods.mean() - 1).max())
     return SensorClock(tick_s, float(periods.mean()), drift, error, 0.0, len(time_s))
+
+
+def corrected(clock: SensorClock, fit: Fit) -> tuple[SensorClock, Fit, float]:
+    """Ticks moved along a smooth curve to where the fit's residuals are least, to first order.
+
+    Args:
+        clock: The clock.
+        fit: The fit with its ticks.
+
+    Returns:
+        The moved clock, the fit with the curve's coefficients among the uncertain parameters, and the change of the
+        blur in s that goes with them.
+    """
+    at_s = clock.tick_s[fit.rows]
+    span_s = float(at_s[-1] - at_s[0])
+    x = (at_s - at_s[0]) / span_s
+    # A later tick is a smaller delay.
+    slope = -fit.jacobian[:, fit.response_names.index("delay_s")]
+    root = np.sqrt(fit.weight)
+    # All that was fitted may move too; the response, like the ticks, in units of a microsecond.
+    known = np.hstack((fit.shares, fit.drift, fit.jacobian * 1e-6)) * root[:, None]
+    target = fit.solution.residual_w * root
+    best: tuple[float, int, NDArray[np.float64]] | None = None
+    for pieces in piece_counts(len(x), span_s):
+        columns = (_centred(x, pieces) * slope[:, None]) * root[:, None]
+        both = np.hstack((known, columns * 1e-6))
+        information = both.T @ both
+        information[np.diag_indices_from(information)] *= 1 + 1e-9
+        coefficients = np.linalg.solve(information, both.T @ target)
+        left = target - both @ coefficients
+        criterion = float(left @ left) + columns.shape[1] * float(np.log(len(x)))
+        if best is None or criterion < best[0]:
+            best = (criterion, pieces, coefficients * 1e-6)
+    assert best is not None
+    _, pieces, changes_s = best
+    moved_s = changes_s[known.shape[1] :]
+    response_s = dict(zip(fit.response_names, changes_s[known.shape[1] - len(fit.response_names) :], strict=False))
+    everywhere = np.clip((clock.tick_s - at_s[0]) / span_s, 0, 1)
+    basis = _centred(everywhere, pieces, x)
+    jacobian = np.hstack((fit.jacobian, _centred(x, pieces) * slope[:, None]))
+    moved = replace(clock, tick_s=clock.tick_s + basis @ moved_s)
+    return moved, replace(fit, jacobian=jacobian), float(response_s.get("blur_s", 0.0))
+
+
+def _centred(x: NDArray[np.float64], pieces: int, over: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """A curve's basis without its constant, which is the delay's."""
+    basis = curve_basis(x, pieces)[:, 1:]
+    mean = basis.mean(axis=0) if over is None else curve_basis(over, pieces)[:, 1:].mean(axis=0)
+    return np.asarray(basis - mean)
 
 
 def best_shift(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from edgewatt.formats.power_log import PowerLog
 from edgewatt.mapping.design_matrix import Occupancy
-from edgewatt.mapping.fast_clock import best_shift, track_clock
+from edgewatt.mapping.fast_clock import best_shift, corrected, track_clock
 from edgewatt.mapping.fast_search import is_setting, search_clock, settings_of
 from edgewatt.mapping.fit_response import Fit, ResponseFit
 from edgewatt.mapping.fresh_values import FreshValues, fresh_values
@@ -30,6 +30,12 @@ from edgewatt.mapping.solve import Prior, solve
 
 #: How often ticks and response are fitted in turn before the last fit.
 _SHIFTS = 3
+#: How often all is fitted, ticks being corrected between.
+_CORRECTIONS = 3
+#: How far the blur of an inference's time may be from what the noise says: the noise counts other errors in.
+_BLUR_SCALES = (0.6, 1.2)
+#: Share of a period, before and after a tick, in which a reading may be of the wrong tick.
+_UNSURE = 0.04
 #: Parts of the recording, each predicted from the others.
 _PARTS = 6
 #: A clock must leave less than this share of what readings of unknown age leave, in each part and over all.
@@ -94,14 +100,24 @@ def fit_fast(
     if found is not None:
         clock = track_clock(occupancy, readings, found)
         response, power_w = found.response, found.power_w
+        blur_scale = 1.0
+        origin_us = int(log.times_us[0])
         for _ in range(_SHIFTS):
             shift_s = best_shift(occupancy, clock, readings, response, power_w)
             clock = replace(clock, tick_s=clock.tick_s + shift_s)
-            fresh = fresh_values(log, clock, int(log.times_us[0]))
+            fresh = fresh_values(log, clock, origin_us)
             search = ResponseFit(occupancy, fresh, known, prior, step_w, say)
             response, solution = search.rough(replace(response, delay_s=response.delay_s + shift_s))
             power_w = solution.power_w
-        fit, learned = ResponseFit(occupancy, fresh, known, prior, step_w, say).run_from(response)
+        for _ in range(_CORRECTIONS):
+            fresh = _certain(fresh_values(log, clock, origin_us), readings)
+            search = ResponseFit(occupancy, fresh, known, prior, step_w, say, blur_scale=blur_scale)
+            fit, learned = search.run_from(response)
+            response, before = fit.response, clock
+            clock, fit, wider_s = corrected(before, fit)
+            if response.blur_s > 0:
+                blur_scale = float(np.clip(blur_scale * (1 + wider_s / response.blur_s), *_BLUR_SCALES))
+        clock = before
         reason = why_not(occupancy, clock, fit, fresh, readings, blind, known, prior)
         if not reason:
             return FastFit(clock, fresh, fit, learned, "")
@@ -167,6 +183,17 @@ def _left(
         square = (value_w[out] - shares[out] @ power_w) ** 2
         left[number] = float(np.mean(np.minimum(square, _MOST * float(np.median(square)))))
     return left
+
+
+def _certain(fresh: FreshValues, readings: FreshValues) -> FreshValues:
+    """The same values without those of which it is not certain which tick they are of."""
+    tick_s, period_s = fresh.tick_s, fresh.period_s
+    at = np.searchsorted(tick_s, readings.tick_s, side="right") - 1
+    age_s = readings.tick_s - tick_s[np.maximum(at, 0)]
+    unsure = (at >= 0) & ((age_s < _UNSURE * period_s) | (age_s > (1 - _UNSURE) * period_s))
+    seen = fresh.seen.copy()
+    seen[at[unsure]] = False
+    return replace(fresh, seen=seen)
 
 
 def _thinned(readings: FreshValues, occupancy: Occupancy) -> FreshValues:

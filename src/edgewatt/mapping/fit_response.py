@@ -105,6 +105,7 @@ class ResponseFit:
         step_w: Smallest step of the values.
         progress: Called with what is done next.
         respace: Gives the segments with a pause in s before each layer; None where the layers' times are certain.
+        blur_scale: The blur, as a share of what the timing's spread says.
     """
 
     def __init__(
@@ -116,10 +117,12 @@ class ResponseFit:
         step_w: float,
         progress: Callable[[str], None] | None = None,
         respace: Callable[[float], Occupancy] | None = None,
+        blur_scale: float = 1.0,
     ) -> None:
         self._respace = respace
         self._occupancy, self._fresh, self._known, self._prior = occupancy, fresh, known, prior
         self._step_w, self._progress = step_w, progress
+        self._blur_scale = blur_scale
         self._age_s = 0.0
         self._spacing_s = 0.0
 
@@ -303,7 +306,9 @@ class ResponseFit:
             self._prior = learned_prior(
                 solution.power_w, known, self._occupancy.time_s[: self._occupancy.layers], self._prior
             )
-            response = replace(response, blur_s=max(float(np.sqrt(12)) * noise.timing_s, self._age_s))
+            response = replace(
+                response, blur_s=max(self._blur_scale * float(np.sqrt(12)) * noise.timing_s, self._age_s)
+            )
         shares = self._shares(response, rows)
         drift = drift_columns(basis, level)
         solution = solve(shares, drift, value, weight, self._prior)
