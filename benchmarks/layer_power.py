@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgewatt.formats.engine_info import EngineInfo
-from edgewatt.formats.recording import LayerCycles, Recording, RecordingPaths
+from edgewatt.formats.layer_cycles import LayerCycles
+from edgewatt.formats.recording import Recording, RecordingPaths
 from edgewatt.formats.run_info import RunInfo
 from edgewatt.mapping.deconvolve import DeconvolvedRun, deconvolve
 from edgewatt.mapping.summary import summarise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,14 @@ settings.register_profile("edgewatt", deadline=None)
 settings.load_profile("edgewatt")
 
 _DATA = Path(__file__).parents[1].parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_as_usual() -> None:
+    """Undo what a shell does to its background jobs: a signal that is ignored stays ignored in every child."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from edgewatt.formats.engine_info import EngineInfo
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.layer_power import LayerPower
-from edgewatt.formats.recording import LayerCycles, Recording, RecordingPaths
+from edgewatt.formats.recording import Recording, RecordingPaths
 from edgewatt.mapping.deconvolve import deconvolve
 from edgewatt.mapping.summary import summarise
 from edgewatt.mapping.window import reading_ranges, window_power

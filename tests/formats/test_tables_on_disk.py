@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.formats.atomic import replacing, write_bytes
 from edgewatt.formats.csv_file import read_csv, write_csv
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.layer_metrics import read_layer_metrics, write_layer_metrics
 from edgewatt.formats.layer_power import COLUMNS, LayerPower, read_layer_power, write_layer_power
-from edgewatt.formats.recording import LayerCycles
 from edgewatt.formats.training_tables import read_table, table_path
 from edgewatt.networks.layer import LayerKind
 

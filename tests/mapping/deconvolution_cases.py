@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgewatt.formats.engine_info import EngineInfo
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.power_log import PowerLog
-from edgewatt.formats.recording import LayerCycles, Recording, RecordingPaths
+from edgewatt.formats.recording import Recording, RecordingPaths
 from edgewatt.formats.run_info import RunInfo
 from edgewatt.mapping.timeline import LayerTimeline, lay_out
 from edgewatt.simulation.recording import SimulatedRecording

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.power_log import PowerLog
-from edgewatt.formats.recording import LayerCycles
 from edgewatt.mapping.closure import energy_closure
 from edgewatt.mapping.summary import mean_interval, summarise, summarise_layer
 from edgewatt.mapping.window import reading_ranges

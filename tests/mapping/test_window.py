@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.power_log import PowerLog
-from edgewatt.formats.recording import LayerCycles
 from edgewatt.formats.timestamps import format_timestamp, parse_timestamps
 from edgewatt.mapping.window import (
     compute_latency_start_end_times,

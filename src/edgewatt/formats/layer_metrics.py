@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from edgewatt.errors import FormatError
 from edgewatt.formats.atomic import replacing
 from edgewatt.formats.csv_file import check_ended, read_csv
-from edgewatt.formats.recording import LayerRuntimes
+from edgewatt.formats.layer_cycles import LayerRuntimes
 
 FILE_NAME = "power_runtime_mapping_layerwise.csv"
 INCLUDING_IDLE = "layer_power_including_idle_power_micro_watt"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.power_log import PowerLog
-from edgewatt.formats.recording import LayerCycles
 from edgewatt.mapping.window import ReadingRanges, compute_latency_start_end_times
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 import edgewatt
 from edgewatt.formats.benchmark import BenchmarkResult
+from edgewatt.formats.layer_cycles import LayerRuntimes
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.mapping_info import MappingInfo
-from edgewatt.formats.recording import LayerRuntimes, RecordedRuntimes, Recording
+from edgewatt.formats.recording import RecordedRuntimes, Recording
 from edgewatt.formats.run_info import RunInfo
 from edgewatt.mapping.closure import EnergyClosure
 

@@ -18,6 +18,7 @@ from edgewatt.formats.atomic import write_bytes
 from edgewatt.formats.folders import replacing_folder
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
+from edgewatt.formats.layer_cycles import LayerRuntimes
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
 from edgewatt.formats.layer_metrics import write_layer_metrics
 from edgewatt.formats.layer_power import FILE_NAME as LAYER_POWER_FILE
@@ -25,7 +26,6 @@ from edgewatt.formats.layer_power import LayerPower, write_layer_power
 from edgewatt.formats.mapping_info import FILE_NAME as MAPPING_FILE
 from edgewatt.formats.mapping_info import MappingInfo, write_mapping_info
 from edgewatt.formats.recording import (
-    LayerRuntimes,
     RecordedRuntimes,
     Recording,
     RecordingPaths,

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.layer_power import LayerPower
-from edgewatt.formats.recording import LayerCycles
 
 _BLOCKS = 20
 

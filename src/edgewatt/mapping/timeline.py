@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from edgewatt.formats.recording import LayerCycles
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.run_info import RunInfo
 
 Stamps = Literal["own ends", "after the inference"]

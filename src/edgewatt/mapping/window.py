@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.layer_metrics import metrics_frame
 from edgewatt.formats.power_log import PowerLog
-from edgewatt.formats.recording import LayerCycles
 
 
 def compute_latency_start_end_times(

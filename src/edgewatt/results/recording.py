@@ -15,9 +15,10 @@ from edgewatt.formats.benchmark import BenchmarkResult, read_benchmark_result
 from edgewatt.formats.engine_info import EngineInfo, read_engine_info
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
+from edgewatt.formats.layer_cycles import LayerCycles, match_layers
 from edgewatt.formats.layer_latency import LayerLatencies, read_layer_latencies
 from edgewatt.formats.power_log import PowerLog, read_power_log
-from edgewatt.formats.recording import LayerCycles, RecordingPaths, match_layers
+from edgewatt.formats.recording import RecordingPaths
 from edgewatt.formats.run_info import RunInfo, read_run_info
 from edgewatt.mapping.run import map_recording
 from edgewatt.mapping.window import compute_latency_start_end_times
