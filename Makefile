@@ -12,7 +12,7 @@ demo: $(VENV)/.installed ## The whole flow on the simulated board
 	$(BIN)/edgewatt demo
 
 test: $(VENV)/.installed-dev ## Run the tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.installed-dev ## Style, docstrings and types
 	$(BIN)/ruff check .
