@@ -37,7 +37,7 @@ def test_idle_power_is_in_microwatts(tmp_path: Path) -> None:
         ('{"avg_idle_power": NaN}', "not valid JSON"),
         ({"avg_idle_power": "4234560"}, "avg_idle_power: .*valid number"),
         ({"avg_idle_power": None}, "avg_idle_power"),
-        ({"idle": 1}, "avg_idle_power: Field required"),
+        ({"idle": 1}, "avg_idle_power: this key is missing"),
         ([], "the file"),
         ("", "empty"),
         ('{"avg_idle', "not valid JSON at line 1"),

@@ -35,7 +35,7 @@ def convolution(
         post_padding=(kernel // 2, kernel // 2),
         groups=groups,
         precision=precision,
-        macs=convolution_macs(shapes[1], read, (kernel, kernel), groups),
+        macs=convolution_macs(shapes[0], shapes[1], (kernel, kernel), groups, transposed=False),
         weight_bytes=parameters * width,
         input_bytes=prod(shapes[0]) * width,
         output_bytes=prod(shapes[1]) * width,

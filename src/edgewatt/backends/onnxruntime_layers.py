@@ -14,16 +14,10 @@ from onnx import ModelProto, TensorProto
 from edgewatt.backends.onnxruntime_profile import LayerEvent
 from edgewatt.networks.element_types import ELEMENT_BITS, elements_bytes, tensor_bytes
 from edgewatt.networks.engine import engine_entry
-from edgewatt.networks.layer import (
-    Layer,
-    LayerKind,
-    convolution_macs,
-    transposed_convolution_macs,
-    unique_names,
-)
+from edgewatt.networks.layer import Layer, LayerKind, unique_names
 from edgewatt.networks.onnx_graph import Node, OnnxGraph, read_graph
 from edgewatt.networks.onnx_windows import convolution_window, pooling_window
-from edgewatt.networks.windows import convolution_operation, image_shape, is_dense_window
+from edgewatt.networks.windows import convolution_fields, image_shape
 
 Shape = tuple[int, ...]
 Tensor = tuple[str, Shape]
@@ -112,29 +106,16 @@ class _Converter:
     def _convolution(self, node: Node, inputs: list[Tensor], outputs: list[Tensor]) -> dict[str, Any]:
         input_shape, output_shape = inputs[0][1], outputs[0][1]
         weight = self._graph.shape(node.input(1))
-        groups, kernel = int(node.attributes.get("group", 1)), weight[2:]
-        transposed = node.op == "ConvTranspose"
-        if transposed:
-            macs = transposed_convolution_macs(input_shape, output_shape[1], kernel, groups)
-        else:
-            macs = convolution_macs(output_shape, input_shape[1], kernel, groups)
-        dense = is_dense_window(kernel, groups, input_shape, output_shape) and not transposed
-        operation = convolution_operation(groups, input_shape[1], transposed=transposed)
+        groups, transposed = int(node.attributes.get("group", 1)), node.op == "ConvTranspose"
         # The runtime folds a batch normalisation into the convolution, whose shift then is a bias that it did not have.
         biases = output_shape[1] if node.input(2) or len(inputs) > len(node.inputs) else 0
         parameters = prod(weight) + biases
         window = convolution_window(node, self._folded_padding(node, input_shape), self._graph)
         return {
-            "kind": LayerKind.DENSE if dense else LayerKind.CONVOLUTIONAL,
-            "operation": "gemm" if dense else operation,
-            "input_shape": image_shape(input_shape),
-            "output_shape": image_shape(output_shape),
-            "groups": groups,
-            "macs": macs,
+            **convolution_fields(window, groups, input_shape, output_shape, transposed=transposed),
             "parameters": parameters,
             "weight_bytes": elements_bytes(parameters, inputs[0][0]),
             "input_bytes": _bytes(inputs[:1]),
-            **({} if dense else window.layer_fields()),
         }
 
     def _folded_padding(self, node: Node, read: Shape) -> Node | None:

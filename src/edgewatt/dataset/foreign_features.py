@@ -9,7 +9,7 @@ from edgewatt.dataset.foreign_mapping import FeatureColumn, FeatureSource, Featu
 from edgewatt.dataset.foreign_rows import ForeignRow
 from edgewatt.formats.training_tables import BASE_FEATURES, EXTRA_FEATURES
 from edgewatt.networks.element_types import ELEMENT_BITS, element_type
-from edgewatt.networks.layer import LayerKind, convolution_macs, transposed_convolution_macs
+from edgewatt.networks.layer import LayerKind, convolution_macs
 
 _MAY_BE_ZERO = frozenset({"padding_0", "padding_1", "macs", "weight_bytes", "input_bytes", "output_bytes"})
 _TEXT = frozenset({"operation", "precision"})
@@ -105,10 +105,7 @@ def _window_elements(kind: LayerKind, whole: Mapping[str, int], operation: str) 
     if kind is LayerKind.POOLING:
         return 0, 0, prod(input_shape), prod(output_shape)
     kernel, groups = (whole["kernel_0"], whole["kernel_1"]), whole["groups"]
-    if operation == "transposed":
-        macs = transposed_convolution_macs(input_shape, output_shape[1], kernel, groups)
-    else:
-        macs = convolution_macs(output_shape, input_shape[1], kernel, groups)
+    macs = convolution_macs(input_shape, output_shape, kernel, groups, transposed=operation == "transposed")
     weights = output_shape[1] * (input_shape[1] // groups) * prod(kernel)
     return macs, weights, prod(input_shape), prod(output_shape)
 

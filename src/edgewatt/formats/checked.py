@@ -39,9 +39,15 @@ def check_value(value: Any, model: type[ModelT], path: Path, layout: str) -> Mod
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise FormatError(f"{key}: {first['msg']}", where=path, fix=layout) from error
+        raise FormatError(first_problem(error), where=path, fix=layout) from error
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing that pydantic found wrong in a file, with its key, in a user's words."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"]) or "the file"
+    known = {"extra_forbidden": "this key is not known", "missing": "this key is missing"}
+    return f"{key}: {known.get(first['type'], str(first['msg']).removeprefix('Value error, '))}"
 
 
 def write_checked(path: Path, content: FileModel) -> None:

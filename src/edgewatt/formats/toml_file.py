@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from edgewatt.errors import FormatError
+from edgewatt.formats.checked import first_problem
 from edgewatt.formats.json_file import BOM, read_bytes
 
 # The standard library's parser is the former tomli, which Python 3.10 still needs.
@@ -45,9 +46,4 @@ def read_toml(path: Path, model: type[ModelT], help_page: str) -> ModelT:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
-        message = {"extra_forbidden": "this key is not known", "missing": "this key is missing"}.get(
-            first["type"], str(first["msg"]).removeprefix("Value error, ")
-        )
-        raise FormatError(f"{key}: {message}", where=path, fix=f"See {help_page}") from error
+        raise FormatError(first_problem(error), where=path, fix=f"See {help_page}") from error

@@ -9,7 +9,7 @@ from typing import Any
 from edgewatt.errors import FormatError, warn
 from edgewatt.networks.engine_matrix import MatrixContext
 from edgewatt.networks.engine_record import EngineRecord
-from edgewatt.networks.layer import Layer, LayerKind, convolution_macs, transposed_convolution_macs
+from edgewatt.networks.layer import Layer, LayerKind, convolution_macs
 from edgewatt.networks.windows import Shape, Window, convolution_operation, image_shape, is_dense_window
 
 
@@ -57,10 +57,7 @@ def convolution_layer(record: EngineRecord, name: str) -> Layer:
     extents = window.outputs(input_shape[2:]) if pooled else output_shape[2:]
     own_output = (output_shape[0], channels, *extents)
     _check(record, window, groups, input_shape, own_output)
-    if transposed:
-        macs = transposed_convolution_macs(input_shape, channels, window.kernel, groups)
-    else:
-        macs = convolution_macs(own_output, input_shape[1], window.kernel, groups)
+    macs = convolution_macs(input_shape, own_output, window.kernel, groups, transposed=transposed)
     dense = is_dense_window(window.kernel, groups, input_shape, output_shape) and not (pooled or transposed)
     return Layer(
         name=name,

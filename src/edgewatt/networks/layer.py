@@ -53,6 +53,9 @@ class Layer:
         parameters: Number of weights and biases.
         fused: Names of the operations that were fused into it, in order.
         backend_type: The backend's own word for its type (TensorRT's `LayerType`); empty where there is none.
+        copies: Tensors that are copied together for it to read, see `edgewatt.networks.concatenation`. A backend's plan
+            lists copies as layers of their own, so layers that were read from one have none.
+        copied_bytes: Bytes of these tensors.
     """
 
     name: str
@@ -74,6 +77,8 @@ class Layer:
     parameters: int = 0
     fused: tuple[str, ...] = field(default=())
     backend_type: str = ""
+    copies: int = 0
+    copied_bytes: int = 0
 
     @property
     def batch_size(self) -> int:
@@ -108,16 +113,21 @@ def check_sizes(layers: Sequence[Layer], where: str) -> None:
             )
 
 
-def convolution_macs(output_shape: tuple[int, ...], input_channels: int, kernel: tuple[int, ...], groups: int) -> int:
-    """Multiply-accumulates of a convolution: every output element sums over one group's channels and the kernel."""
-    return prod(output_shape) * (input_channels // groups) * prod(kernel)
-
-
-def transposed_convolution_macs(
-    input_shape: tuple[int, ...], output_channels: int, kernel: tuple[int, ...], groups: int
+def convolution_macs(
+    input_shape: tuple[int, ...],
+    output_shape: tuple[int, ...],
+    kernel: tuple[int, ...],
+    groups: int,
+    *,
+    transposed: bool,
 ) -> int:
-    """Multiply-accumulates of a transposed convolution: every input element is spread over the kernel."""
-    return prod(input_shape) * (output_channels // groups) * prod(kernel)
+    """Multiply-accumulates of a convolution.
+
+    Every output element sums over one group's channels and the kernel; in a transposed convolution every input element
+    is spread over the kernel.
+    """
+    base, channels = (input_shape, output_shape[1]) if transposed else (output_shape, input_shape[1])
+    return prod(base) * (channels // groups) * prod(kernel)
 
 
 def unique_names(names: list[str]) -> list[str]:

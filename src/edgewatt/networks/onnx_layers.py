@@ -9,6 +9,7 @@ from typing import Any
 
 from onnx import ModelProto, TensorProto
 
+from edgewatt.networks.concatenation import copied_parts
 from edgewatt.networks.element_types import (
     ELEMENT_BITS,
     bias_type,
@@ -21,13 +22,12 @@ from edgewatt.networks.layer import (
     Layer,
     LayerKind,
     check_sizes,
-    convolution_macs,
-    transposed_convolution_macs,
     unique_names,
 )
+from edgewatt.networks.onnx_free import free_sources
 from edgewatt.networks.onnx_graph import Node, OnnxGraph, read_graph
 from edgewatt.networks.onnx_windows import convolution_window, pooling_window
-from edgewatt.networks.windows import Shape, convolution_operation, image_shape, is_dense_window
+from edgewatt.networks.windows import Shape, convolution_fields, image_shape
 
 _INTEGERS = {
     TensorProto.UINT8: "uint8",
@@ -100,6 +100,7 @@ class _Converter:
         for node in graph.nodes:
             for name in node.inputs:
                 readers.setdefault(name, set()).add(node.op)
+        self._sources, self._copied = free_sources(graph), copied_parts(graph)
         self._quantised = {name for name, ops in readers.items() if ops == {"QuantizeLinear"}} - graph.outputs
 
     def layer(self, group: Group) -> dict[str, Any]:
@@ -127,6 +128,8 @@ class _Converter:
     def _common(self, group: Group) -> dict[str, Any]:
         inputs = self._inputs(group)
         further = [name for name in group.main.outputs[1:] if name]
+        # A concatenation is made once, for the first layer that reads it.
+        copies = [part for name in inputs for part in self._copied.pop(self._sources.get(name, name), ())]
         return {
             "name": " + ".join(node.name for node in group.nodes),
             "input_shape": self._graph.shape(inputs[0]) if inputs else (),
@@ -136,6 +139,8 @@ class _Converter:
             "output_bytes": self._bytes([group.output, *further]),
             "fused": tuple(node.name for node in group.nodes),
             "backend_type": group.main.op,
+            "copies": len(copies),
+            "copied_bytes": self._bytes(copies),
         }
 
     def _compute_type(self, node: Node) -> str:
@@ -168,21 +173,9 @@ class _Converter:
         first = group.nodes[0].input(0)
         input_shape, output_shape = self._graph.shape(first), self._graph.shape(node.outputs[0])
         groups, window = int(node.attributes.get("group", 1)), convolution_window(node, group.pad, self._graph)
-        if transposed:
-            macs = transposed_convolution_macs(input_shape, output_shape[1], window.kernel, groups)
-        else:
-            macs = convolution_macs(output_shape, input_shape[1], window.kernel, groups)
-        dense = is_dense_window(window.kernel, groups, input_shape, output_shape) and not transposed
-        operation = convolution_operation(groups, input_shape[1], transposed=transposed)
         biases = self._count(node.input(2)) or group.bias
         return {
-            "kind": LayerKind.DENSE if dense else LayerKind.CONVOLUTIONAL,
-            "operation": "gemm" if dense else operation,
-            "input_shape": image_shape(input_shape),
-            "output_shape": image_shape(output_shape),
-            "groups": groups,
-            "macs": macs,
-            **({} if dense else window.layer_fields()),
+            **convolution_fields(window, groups, input_shape, output_shape, transposed=transposed),
             **self._weights(self._count(node.input(1)), biases, self._compute_type(node)),
         }
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any
 
+from edgewatt.networks.layer import LayerKind, convolution_macs
+
 Shape = tuple[int, ...]
 
 
@@ -103,6 +105,23 @@ def is_dense_window(
     """
     extents = (*input_shape[2:], *output_shape[2:])
     return groups == 1 and all(size == 1 for size in (*kernel, *extents))
+
+
+def convolution_fields(
+    window: Window, groups: int, input_shape: Shape, output_shape: Shape, *, transposed: bool
+) -> dict[str, Any]:
+    """What every description of a convolution gives a layer: kind, shapes, window and multiply-accumulates."""
+    dense = is_dense_window(window.kernel, groups, input_shape, output_shape) and not transposed
+    operation = convolution_operation(groups, input_shape[1], transposed=transposed)
+    return {
+        "kind": LayerKind.DENSE if dense else LayerKind.CONVOLUTIONAL,
+        "operation": "gemm" if dense else operation,
+        "input_shape": image_shape(input_shape),
+        "output_shape": image_shape(output_shape),
+        "groups": groups,
+        "macs": convolution_macs(input_shape, output_shape, window.kernel, groups, transposed=transposed),
+        **({} if dense else window.layer_fields()),
+    }
 
 
 def convolution_operation(groups: int, input_channels: int, *, transposed: bool) -> str:

@@ -15,21 +15,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from edgewatt.errors import EdgewattError, FormatError, NoDeviceError, warn
+from edgewatt.formats.checked import first_problem
 from edgewatt.formats.json_file import read_json, write_json
 from edgewatt.sensors.discovery import Discovery
 from edgewatt.sensors.files import read_number
+from edgewatt.sensors.held_signals import ending_signals_raise, signals_held
 from edgewatt.sensors.ina3221 import HWMON_CHANNELS, Ina3221
 
 SAMPLES, UPDATE_INTERVAL = "samples", "update_interval"
@@ -37,7 +35,6 @@ SAMPLES, UPDATE_INTERVAL = "samples", "update_interval"
 _SHORTEST_MS = 0
 _STATE_FILE = "run/edgewatt/sensor_settings.json"
 _AS_ROOT = "Run as root, outside of containers that show /sys read-only"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -165,58 +162,15 @@ def fast_sensor(found: Discovery, state: Path) -> Iterator[list[Change]]:
     if state.exists():
         yield []
         return
-    with _ending_signals_raise():
+    with ending_signals_raise():
         changes: list[Change] = []
         try:
-            with _signals_held():
+            with signals_held():
                 changes = make_fast(found, state)
             yield changes
         finally:
-            with _signals_held():
+            with signals_held():
                 restore(state)
-
-
-@contextmanager
-def _ending_signals_raise() -> Iterator[None]:
-    """Make signals that would end the process raise SystemExit instead, so that what was begun is undone."""
-    replaced = []
-    if threading.current_thread() is threading.main_thread():
-        replaced = [number for number in _SIGNALS[1:] if signal.getsignal(number) is signal.SIG_DFL]
-    for number in replaced:
-        signal.signal(number, _raise_exit)
-    try:
-        yield
-    finally:
-        for number in replaced:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _raise_exit(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - what a handler is given
-    raise SystemExit(128 + number)
-
-
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Hold signals back for a moment, so that a second Ctrl-C does not leave the settings half written.
-
-    Blocking them would not do: another thread of the process would take them, and Python still run their handlers here.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    caught: list[int] = []
-
-    def remember(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - what a handler is given
-        caught.append(number)
-
-    handlers = {number: signal.signal(number, remember) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        if caught:
-            signal.raise_signal(caught[0])
 
 
 def _wanted(found: Discovery) -> dict[Path, set[int]]:
@@ -294,7 +248,7 @@ def _read_state(path: Path) -> _State:
         return _State.model_validate(read_json(path))
     except ValidationError as error:
         raise FormatError(
-            f"not the settings of sensors: {error.errors()[0]['msg']}",
+            f"not the settings of sensors: {first_problem(error)}",
             where=path,
             fix="Restart the machine, which resets its sensors, or set samples and update_interval by hand",
         ) from error
