@@ -12,6 +12,10 @@ from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.exchange.export import export
 from edgewatt.formats.trtexec_profile import read_profile
 from edgewatt.mapping.run import map_recordings
+from edgewatt.networks.architectures import network_layers
+from edgewatt.predictors.predictions_file import write_predictions
+from edgewatt.predictors.prior import prior_prediction
+from edgewatt.reports.predictions import prediction_json
 from recording_builder import RecordingBuilder
 
 # Worked out from the recording's readings by hand: those within 1.1 to 1.5 s, and within 1.9 to 2.7 s.
@@ -90,6 +94,26 @@ def test_a_prediction_keeps_its_types(tmp_path: Path) -> None:
     assert table["layer_name"].to_list() == ['a "b"', "c"]
     assert table["power_prediction (W)"].to_list() == [2.5, None]
     assert table["note"].to_list() == ["fine", None]
+
+
+def test_what_predict_printed_as_json_is_the_same_table(tmp_path: Path) -> None:
+    layers = network_layers("lenet")
+    prediction = prior_prediction(layers, "orin-nano")
+    write_predictions(tmp_path / "p.csv", prediction)
+    (tmp_path / "p.json").write_text(json.dumps(prediction_json("lenet", prediction)))
+    for name in ("p.csv", "p.json"):
+        export(tmp_path / name, tmp_path / f"{name}.parquet")
+    text, printed = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("p.csv", "p.json"))
+    assert set(printed.columns) == set(text.columns)
+    for name in ("power_prediction (W)", "runtime_prediction (ms)", "energy_prediction (mJ)"):
+        assert printed[name].to_list() == pytest.approx(text[name].to_list())
+    assert printed["layer_name"].to_list() == text["layer_name"].to_list()
+    export(tmp_path / "p.json", tmp_path / "p.trace.json")
+    (tmp_path / "other.json").write_text(
+        '[{"count": 3}, {"name": "a", "timeMs": 1, "averageMs": 1, "percentage": 100}]'
+    )
+    with pytest.raises(FormatError, match="trtexec"):
+        export(tmp_path / "other.json", tmp_path / "x.csv")
 
 
 def test_profiles_of_a_recording_a_mapped_network_and_a_prediction(flow: Path) -> None:

@@ -22,16 +22,14 @@ def find_chromium() -> str | None:
 
 
 class Page:
-    """One page of a browser of its own.
+    """A browser with one page.
 
     Attributes:
         problems: Errors and warnings of the page's console, exceptions and refused requests.
         requests: Addresses that the page asked for.
     """
 
-    def __init__(
-        self, browser: str, profile: Path, *, width: int = 1280, height: int = 900, dark: bool = False
-    ) -> None:
+    def __init__(self, browser: str, profile: Path) -> None:
         self.problems: list[str] = []
         self.requests: list[str] = []
         to_browser, self._out = os.pipe()
@@ -49,12 +47,31 @@ class Page:
         os.close(to_browser)
         os.close(from_browser)
         self._buffer, self._number, self._session, self._events = b"", 0, "", set[str]()
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._context = ""
+        self.renew()
+
+    def renew(self, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """Begin with an empty page of that size that knows nothing of those before it."""
+        self._session = ""
+        if self._context:
+            self._call("Target.disposeBrowserContext", browserContextId=self._context)
+        self._context = self._call("Target.createBrowserContext")["browserContextId"]
+        target = self._call("Target.createTarget", url="about:blank", browserContextId=self._context)["targetId"]
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.problems.clear()
+        self.requests.clear()
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
+        self.resize(width, height)
+        self.prefer(dark=dark)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the page another size; a narrow one is a phone's."""
         phone = width < 600
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+
+    def prefer(self, *, dark: bool) -> None:
+        """Let the system prefer dark or light colours."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
 

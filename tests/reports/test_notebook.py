@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from page_results import named_layers, page_result
 
+from edgewatt.comparison.compare import compare_results
+from edgewatt.dataset.foreign import ForeignTables, ImportedNetwork
 from edgewatt.dataset.tables import LeftOut, NetworkTables
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.mapping_info import MappingInfo
 from edgewatt.mapping.run import MappedNetwork
 from edgewatt.networks.layer import Layer, LayerKind
+from edgewatt.predictors.evaluate import PROTOCOLS, Evaluation
 from edgewatt.predictors.network_prediction import LayerPrediction, NetworkPrediction, Status
+from edgewatt.recording.idle import IdleMeasurement
+from edgewatt.recording.power_summary import PowerSummary
 from edgewatt.recording.recorded_run import RecordedRun
+from edgewatt.results.estimate import Estimate
+from edgewatt.results.network_result import LayerResult
 from edgewatt.tabular import Tabular
 
 _CONV = Layer("<b>conv</b>", LayerKind.CONVOLUTIONAL, "convolution", (1, 3, 8, 8), (1, 4, 8, 8), (3, 3))
@@ -40,7 +49,28 @@ PREDICTION = NetworkPrediction(
 RUN = RecordedRun("net", Path("raw/net"), "onnxruntime", 100, 2, 1e-3, None, None, None, ("a doubt",), None, None)
 
 
-@pytest.mark.parametrize("result", [MAPPED, TABLES, PREDICTION, RUN], ids=lambda result: type(result).__name__)
+NAMED = replace(page_result("<i>net</i>"), layers=named_layers("<b>conv</b>", "fc"))
+PROTOCOL = next(iter(PROTOCOLS))
+SCORES = {"mape": 0.1, "rmspe": 0.2}
+OTHERS = [
+    NAMED,
+    compare_results(NAMED, NAMED),
+    ForeignTables((ImportedNetwork("<i>net</i>", {LayerKind.DENSE: TABLES.tables[LayerKind.DENSE]}),), 1),
+    IdleMeasurement(Path("i.json"), "<i>net</i>", "s", ("VDD_IN",), PowerSummary(4.0, 0.1, 100, 50, 60.0), ()),
+    Evaluation(
+        predictor="linear",
+        networks=("net",),
+        families={},
+        measured_whole=True,
+        layers={PROTOCOL: {"dense": {"power": {"mean": SCORES}}}},
+        intervals={PROTOCOL: {}},
+        whole={PROTOCOL: {}},
+        coverage={PROTOCOL: {}},
+    ),
+]
+
+
+@pytest.mark.parametrize("result", [MAPPED, TABLES, PREDICTION, RUN, *OTHERS], ids=lambda result: type(result).__name__)
 def test_every_result_shows_itself(result: Tabular) -> None:
     assert json.loads(json.dumps(result.to_dict())) == result.to_dict()
     assert result.to_polars().height >= 1
@@ -48,6 +78,31 @@ def test_every_result_shows_itself(result: Tabular) -> None:
     assert "<table" in html
     assert "<b>conv" not in html
     assert "<i>net" not in html
+
+
+def test_a_result_that_was_read_has_units_and_intervals() -> None:
+    # The first layer takes 1 mJ with idle, 0.6 mJ above it, in 0.1 ms.
+    row = NAMED.to_polars().row(0, named=True)
+    assert (row["layer_name"], row["identifiable"]) == ("<b>conv</b>", False)
+    assert row["runtime_ms"] == pytest.approx(0.1)
+    assert (row["energy_mj"], row["energy_low_mj"], row["energy_high_mj"]) == pytest.approx((1.0, 0.9, 1.1))
+    assert row["energy_above_idle_mj"] == pytest.approx(0.6)
+    found = NAMED.to_dict()
+    assert (found["name"], found["environment"]["power_mode"]) == ("<i>net</i>", "15W")
+    assert found["runtime_ms"]["value"] == pytest.approx(1.6)
+
+
+def test_a_result_without_powers_is_a_table_of_the_same_types() -> None:
+    bare = replace(NAMED, layers=(LayerResult("a", LayerKind.OTHER, "x"),))
+    assert bare.to_polars().schema == NAMED.to_polars().schema
+    assert bare.to_polars()["energy_mj"].to_list() == [None]
+
+
+def test_rows_of_a_comparison_say_what_changed() -> None:
+    faster = replace(NAMED.layers[0], runtime_s=Estimate(5e-5, 4.9e-5, 5.1e-5, 19))
+    frame = compare_results(NAMED, replace(NAMED, layers=(faster, *NAMED.layers[1:]))).to_polars()
+    assert frame["runtime_ms_relative"].to_list() == pytest.approx([-0.5, 0.0])
+    assert frame["runtime_ms_beyond_noise"].to_list() == [True, False]
 
 
 def test_layers_are_rows() -> None:

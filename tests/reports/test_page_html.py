@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from page_results import NASTY, named_layers, page_result, power_trace
 
 from edgewatt.reports.html import report_html, write_report
 from edgewatt.reports.page_data import page_data, unique_labels
+from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import Environment, Finding, LayerResult, NetworkResult, Source, Weight
 
 _VOID = {"meta", "input", "wbr", "br", "img", "link", "hr"}
@@ -106,7 +108,7 @@ def test_the_table_is_one_for_people_who_hear_it() -> None:
 def test_nothing_comes_from_elsewhere() -> None:
     html = report_html(page_data([page_result()]))
     without_plotly = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
-    assert not re.search(r"""(?:src|href)=["'](?!#)""", without_plotly)
+    assert not re.search(r"""(?:src|href)=["'](?!#|data:)""", without_plotly)
     assert "url(" not in without_plotly
     assert "@import" not in without_plotly
     assert "default-src 'none'" in html
@@ -180,6 +182,105 @@ def test_missing_parts_are_left_out(changed: dict[str, object]) -> None:
     figures(page)
     assert page.elements("table")
     assert "nan" not in page.text("td", "dd", "span").lower().split()
+
+
+_NOTHING = Estimate(0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        dict.fromkeys(("power_w", "power_above_idle_w", "energy_j", "energy_above_idle_j"), _NOTHING),
+        {"runtime_s": _NOTHING},
+        {"energy_j": Estimate(-1e-3, -2e-3, 0.0), "energy_above_idle_j": Estimate(-1e-3, -2e-3, 0.0)},
+    ],
+    ids=["no energy", "no time", "negative energy"],
+)
+def test_layers_that_take_nothing_make_no_empty_plots(changed: dict[str, Estimate]) -> None:
+    layers = tuple(replace(layer, **changed) for layer in named_layers("a", "b", "c"))
+    page = structure(page_result(layers=layers))
+    for figure in figures(page):
+        values = [v for trace in figure["data"] for axis in "xy" for v in trace.get(axis, [])]  # type: ignore[attr-defined]
+        assert any(isinstance(value, float) and value != 0 for value in values)
+    shown = page.text("p", "td", "span", "dd")
+    assert "0 layers take" not in shown
+    assert not {"nan", "inf", "-inf", "nan%"} & set(shown.lower().split())
+
+
+def test_a_single_layer_is_called_so() -> None:
+    page = structure(page_result(layers=named_layers("only")))
+    assert "The network's only layer" in page.text("p")
+    assert "1 of 1 layers" in page.text("span")
+    figures(page)
+
+
+def test_names_of_any_length_and_script_are_whole_in_the_table_and_short_in_the_plots() -> None:
+    names = ("x" * 300, "名前" * 150, f"{NASTY}{'y' * 300}")
+    page = structure(page_result("z" * 300, layers=named_layers(*names)))
+    table = page.text("th", "small").replace("\n", "")
+    for name in names[:2]:
+        assert name in table
+    labels = [
+        v for figure in figures(page) for trace in figure["data"] for v in trace.get("y", []) if isinstance(v, str)
+    ]  # type: ignore[attr-defined]
+    assert labels
+    # Counted before plotly's own escapes.
+    assert max(len(unescape(label)) for label in labels) <= 40
+
+
+def test_only_a_recording_that_hides_layers_speaks_of_hatching() -> None:
+    told = tuple(replace(layer, identifiable=True) for layer in named_layers("a", "b"))
+    assert "Hatched layers" not in structure(page_result(layers=told)).text("p")
+    assert "Hatched layers" in structure(page_result(layers=named_layers("a", "b"))).text("p")
+
+
+def test_roofs_are_drawn_where_the_board_is_known_and_said_to_be_missing_elsewhere() -> None:
+    known = structure(page_result())
+    names = [trace.get("name", "") for figure in figures(known) for trace in figure["data"]]  # type: ignore[attr-defined]
+    assert "peak of tensor cores in float16, 5,120 GMAC/s" in names
+    assert "peak of the memory, 68.0 GB/s" in names
+    assert "Solid: the peak of Jetson Orin Nano 8 GB, 15 W" in known.text("p")
+    unknown = structure(page_result(environment=Environment("a board")))
+    names = [trace.get("name", "") for figure in figures(unknown) for trace in figure["data"]]  # type: ignore[attr-defined]
+    assert not any("peak" in name for name in names)
+    assert "The board's own peak is not known." in unknown.text("p")
+
+
+def test_a_roof_is_the_least_runtime_at_the_boards_rate() -> None:
+    (figure,) = [f for f in figures(structure(page_result())) if "MACs" in json.dumps(f["layout"])]
+    roof = figure["data"][-1]  # type: ignore[index]
+    # The first layer has 1000 MACs, the last 5000; 5.12e12 of them fit in a second.
+    assert roof["x"] == pytest.approx([1e-3, 5e-3])
+    assert roof["y"] == pytest.approx([1e3 / 5.12e12 * 1e3, 5e3 / 5.12e12 * 1e3], rel=1e-5)
+
+
+def test_no_plot_stands_alone_in_half_of_the_page() -> None:
+    bare = tuple(without(layer, *_POWERS) for layer in named_layers("a", "b"))
+    for result in (page_result(), page_result(layers=bare, trace=None), page_result(layers=named_layers("a"))):
+        alone = 0
+        for plot in page_data([result]).parts[0].plots:
+            if plot.wide:
+                assert alone % 2 == 0
+            alone = 0 if plot.wide else alone + 1
+        assert alone % 2 == 0
+
+
+def test_layers_of_the_same_network_stand_beside_each_other() -> None:
+    low = page_result("net", environment=Environment("orin-nano", "7W"), layers=named_layers("conv1", "pool1", "fc1"))
+    predicted = page_result("net", source=Source.PREDICTION, trace=None)
+    plots = page_data([page_result("net"), low, predicted]).overview_plots
+    assert [plot.title for plot in plots] == [
+        "Energy of a cycle",
+        "Runtime of a cycle",
+        "Energy by layer, side by side",
+    ]
+    data = plots[-1].figure["data"]
+    # Energies of 5, 4, 3, 2 and 1 mJ, the largest first; the second result has three of the layers.
+    assert data[0]["x"] == pytest.approx([5, 4, 3, 2, 1])
+    assert data[1]["x"] == pytest.approx([0, 0, 3, 2, 1])
+    assert [trace["marker"]["pattern"]["shape"] for trace in data] == ["", "", "/"]
+    other = page_result("other", layers=tuple(without(n, "layer") for n in named_layers("p", "q")))
+    assert len(page_data([page_result("net"), other]).overview_plots) == 2
 
 
 def test_several_stand_side_by_side() -> None:

@@ -33,13 +33,19 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def browser(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     path = find_chromium()
     if path is None:
         pytest.skip("there is no Chromium on this machine")
-    with Page(path, tmp_path / "profile", **getattr(request, "param", {})) as page:
+    with Page(path, tmp_path_factory.mktemp("profile")) as page:
         yield page
+
+
+@pytest.fixture
+def browser(chromium: Page) -> Page:
+    chromium.renew()
+    return chromium
 
 
 def test_it_opens_draws_sorts_and_filters(browser: Page, report: Path) -> None:
@@ -74,8 +80,8 @@ def test_it_opens_draws_sorts_and_filters(browser: Page, report: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("browser", [{"dark": True}], indirect=True)
 def test_it_follows_the_system_to_the_dark_and_the_switch_back(browser: Page, report: Path) -> None:
+    browser.prefer(dark=True)
     browser.open(report)
     ground = "getComputedStyle(document.body).backgroundColor"
     dark = browser.run(ground)
@@ -89,27 +95,34 @@ def test_it_follows_the_system_to_the_dark_and_the_switch_back(browser: Page, re
     assert browser.problems == []
 
 
-@pytest.mark.parametrize("browser", [{"width": 390, "height": 844}, {"width": 360, "height": 640}], indirect=True)
 def test_a_phone_shows_it_without_scrolling_sideways(browser: Page, report: Path) -> None:
+    browser.resize(390, 844)
     browser.open(report)
     browser.run(_SCROLL)
     browser.wait_for(_DRAWN)
-    assert browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert browser.run(fits)
+    browser.resize(360, 640)
+    browser.wait_for(fits)
     assert browser.problems == []
 
 
-@pytest.mark.parametrize("browser", [{}, {"dark": True}], indirect=True)
 def test_text_stands_out_from_its_ground(browser: Page, report: Path) -> None:
     """4.5 to 1 for text, as WCAG 2.1 asks for (success criterion 1.4.3)."""
     browser.open(report)
     texts = "h1, figcaption p, .spread, .badge, .weight, td small, a, .count, .brand, dt"
-    ground = browser.run("getComputedStyle(document.querySelector('.panel')).backgroundColor")
-    colours = browser.run(
-        f"[...document.querySelectorAll('{texts}')].map(e => [e.className || e.tagName, getComputedStyle(e).color])"
-    )
-    assert len(colours) > 20
-    for name, text in colours:
-        assert _contrast(_channels(text), _channels(ground)) >= 4.5, name
+    grounds = []
+    for dark in (False, True):
+        browser.prefer(dark=dark)
+        ground = browser.run("getComputedStyle(document.querySelector('.panel')).backgroundColor")
+        grounds.append(ground)
+        colours = browser.run(
+            f"[...document.querySelectorAll('{texts}')].map(e => [e.className || e.tagName, getComputedStyle(e).color])"
+        )
+        assert len(colours) > 20
+        for name, text in colours:
+            assert _contrast(_channels(text), _channels(ground)) >= 4.5, (name, dark)
+    assert grounds[0] != grounds[1]
 
 
 def test_a_large_page_opens_and_draws(browser: Page, tmp_path: Path) -> None:
@@ -120,6 +133,20 @@ def test_a_large_page_opens_and_draws(browser: Page, tmp_path: Path) -> None:
     browser.wait_for("document.querySelector('.plot .main-svg')")
     browser.run(_SCROLL)
     browser.wait_for(_DRAWN)
+    assert browser.problems == []
+
+
+def test_printing_draws_every_plot_in_light_colours_and_opens_what_is_folded(browser: Page, report: Path) -> None:
+    browser.prefer(dark=True)
+    browser.open(report)
+    ground = browser.run("getComputedStyle(document.body).backgroundColor")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run(_DRAWN)
+    assert browser.run("[...document.querySelectorAll('details')].every(d => d.open)")
+    assert min(_channels(browser.run("getComputedStyle(document.body).backgroundColor"))) > 200
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.run("[...document.querySelectorAll('details')].every(d => !d.open)")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == ground
     assert browser.problems == []
 
 

@@ -41,4 +41,4 @@ def test_a_number_has_the_digits_that_its_interval_leaves_it() -> None:
 def test_names_are_shortened_to_where_they_differ() -> None:
     assert short_name("/conv1/Conv + /relu/Relu") == "/conv1/Conv"
     long = short_name("/features/features.15/conv/conv.1/conv.1.0/Conv + /features/x")
-    assert long == "…" + "/features/features.15/conv/conv.1/conv.1.0/Conv"[-29:]
+    assert long == "…" + "/features/features.15/conv/conv.1/conv.1.0/Conv"[-25:]

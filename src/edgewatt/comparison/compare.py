@@ -13,6 +13,7 @@ from edgewatt.results.environment import environment_differences
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
 from edgewatt.results.totals import common_totals
+from edgewatt.tabular import Tabular
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class LayerChange:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """What changed between two results.
 
     Attributes:

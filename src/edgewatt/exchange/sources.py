@@ -88,7 +88,7 @@ def find_source(path: Path) -> Source:
 
 
 def _exportable() -> str:
-    return "the folder of " + ", of ".join(kind.value for kind in list(SourceKind)[:3]) + ", or predictions.csv"
+    return "the folder of " + ", of ".join(kind.value for kind in list(SourceKind)[:3]) + ", or a file of predictions"
 
 
 def _kind(folder: Path) -> SourceKind | None:

@@ -14,6 +14,7 @@ from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.exchange.sources import Source, SourceKind
 from edgewatt.formats.csv_file import read_csv
 from edgewatt.formats.file_kind import advice
+from edgewatt.formats.json_file import read_json
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
 from edgewatt.formats.layer_metrics import read_metrics_table
 from edgewatt.formats.layer_power import layer_power_frame
@@ -21,6 +22,7 @@ from edgewatt.formats.power_log import read_power_log
 from edgewatt.formats.recording import RecordingPaths, read_recording
 from edgewatt.formats.training_tables import read_table, table_path
 from edgewatt.networks.layer import LayerKind
+from edgewatt.results.prediction import read_prediction
 
 _ALL = "all"
 
@@ -56,12 +58,24 @@ def source_table(source: Source, name: str | None = None) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
+#: Quantities of a prediction: the column's name and unit, the result's attribute, and what makes that unit of it.
+_PREDICTED = (
+    ("power", "W", "power_above_idle_w", 1.0),
+    ("runtime", "ms", "runtime_s", 1e3),
+    ("energy", "mJ", "energy_above_idle_j", 1e3),
+)
+
+
 def prediction_table(path: Path) -> pl.DataFrame:
     """Read `predictions.csv`: text in `layer_name`, `layer_type` and columns that are not numbers, else floats.
+
+    What `edgewatt predict --json` printed is read, too, and has the same columns.
 
     Raises:
         FormatError: The file is missing, broken or no prediction.
     """
+    if path.suffix.lower() == ".json":
+        return _json_prediction(path)
     table = read_csv(path, {})
     if not {"layer_name", "power_prediction (W)", "runtime_prediction (ms)"} <= set(table.columns):
         raise FormatError(
@@ -70,6 +84,30 @@ def prediction_table(path: Path) -> pl.DataFrame:
     if not table.height:
         raise FormatError("the prediction holds no layer", where=path, fix="Predict again")
     return table.with_columns(_typed(table[name], path) for name in table.columns)
+
+
+def _json_prediction(path: Path) -> pl.DataFrame:
+    value = read_json(path)
+    if not isinstance(value, dict) or not {"layers", "totals"} <= set(value):
+        what = "Name what `edgewatt predict` wrote"
+        raise FormatError("not a file of predictions", where=path, fix=advice(path, None, what))
+    layers = read_prediction(path).layers
+    columns: dict[str, list[float | None]] = {}
+    for part in ("prediction", "low", "high"):
+        for quantity, unit, attribute, factor in _PREDICTED:
+            found = [getattr(layer, attribute) for layer in layers]
+            ends = [None if one is None else one.value if part == "prediction" else getattr(one, part) for one in found]
+            columns[f"{quantity}_{part} ({unit})"] = [None if end is None else end * factor for end in ends]
+    entries = value["layers"]
+    return pl.DataFrame(
+        {
+            "layer_name": [layer.name for layer in layers],
+            "layer_type": [layer.kind.value for layer in layers],
+            **{name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()},
+            "status": pl.Series([entry.get("status") for entry in entries], dtype=pl.String),
+            "extrapolated": pl.Series([entry.get("extrapolated") for entry in entries], dtype=pl.Boolean),
+        }
+    )
 
 
 def _typed(text: pl.Series, path: Path) -> pl.Series:

@@ -32,6 +32,9 @@ class LayerPower:
             (deconvolve).
         identifiable: Whether the recording tells this layer apart from the others; None where the method
             cannot say (window).
+        runtime_low_ms: Lower end of the 90 % interval of `runtime_ms`; None for fewer than two cycles, and in files of
+            earlier versions.
+        runtime_high_ms: Upper end of it.
     """
 
     layer_name: str
@@ -44,12 +47,15 @@ class LayerPower:
     energy_mj: float | None
     samples: int
     identifiable: bool | None
+    runtime_low_ms: float | None = None
+    runtime_high_ms: float | None = None
 
 
 _SCHEMA: dict[str, type[pl.DataType]] = {
     field.name: pl.Float64 for field in fields(LayerPower) if field.name not in ("layer_name", "layer_type")
 } | {"layer_name": pl.String, "layer_type": pl.String, "samples": pl.Int64, "identifiable": pl.Boolean}
-_NUMBERS = ("power_w", "power_above_idle_w", "power_low_w", "power_high_w", "energy_mj")
+_LATER = ("runtime_low_ms", "runtime_high_ms")
+_NUMBERS = ("power_w", "power_above_idle_w", "power_low_w", "power_high_w", "energy_mj", *_LATER)
 COLUMNS = tuple(field.name for field in fields(LayerPower))
 
 
@@ -72,7 +78,7 @@ def read_layer_power(path: Path) -> list[LayerPower]:
     """
     table = read_csv(path, _SCHEMA)
     check_ended(path)
-    missing = [name for name in COLUMNS if name not in table.columns]
+    missing = [name for name in COLUMNS if name not in (*table.columns, *_LATER)]
     if missing:
         raise FormatError(f"the columns {', '.join(missing)} are missing", where=path, fix="Map it again")
     if not table.height:
@@ -81,12 +87,13 @@ def read_layer_power(path: Path) -> list[LayerPower]:
     if twice.any():
         where = f"{path}, line {len(twice) + 1 - (twice.reverse().arg_max() or 0)}"
         raise FormatError("the layer comes twice", where=where, fix="Map it again")
-    rows: list[dict[str, Any]] = table.select(COLUMNS).to_dicts()
+    rows: list[dict[str, Any]] = table.select(name for name in COLUMNS if name in table.columns).to_dicts()
     for number, row in enumerate(rows, start=2):
         runtime = row["runtime_ms"]
         if row["layer_name"] is None or runtime is None or not 0 <= runtime < float("inf"):
             raise FormatError("the layer has no name or no runtime", where=f"{path}, line {number}", fix="Map it again")
-        wrong = next((name for name in _NUMBERS if row[name] is not None and not isfinite(row[name])), None)
+        known = (name for name in _NUMBERS if row.get(name) is not None)
+        wrong = next((name for name in known if not isfinite(row[name])), None)
         if wrong is not None:
             raise FormatError(f"{wrong} is {row[wrong]}", where=f"{path}, line {number}", fix="Map it again")
         row["layer_type"] = row["layer_type"] or ""

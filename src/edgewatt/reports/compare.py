@@ -27,6 +27,7 @@ def comparison_table(found: Comparison) -> Table:
         "* beyond the noise, ? noise not known)",
         ["layer", "kind"],
         ["ms", "change", "W", "change", "mJ", "change"],
+        optional=[[4, 5], [1], [2, 3]],
     )
     for layer in sorted(found.layers, key=_size, reverse=True):
         table.add_row(

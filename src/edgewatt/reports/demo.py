@@ -21,6 +21,8 @@ def demo_parts(result: DemoResult) -> tuple[RenderableType, ...]:
         scores_table(result.training),
         "",
         comparison_table(result),
+        "",
+        cycles_table(result),
         f"SIMULATED: nothing here was measured. The board is a model of the {BOARD}; its truth is known exactly.",
     )
 
@@ -53,6 +55,25 @@ def comparison_table(result: DemoResult) -> Table:
             number(row.true_energy_j * 1e3, 3),
             f"{100 * row.energy_error:+.1f}%",
             f"{100 * row.baseline_error:+.0f}%",
+        )
+    return table
+
+
+def cycles_table(result: DemoResult) -> Table:
+    """Predicted energy of each held-out network's whole cycle with its interval, against the truth."""
+    table = new_table(
+        f"SIMULATED {BOARD}: their whole cycles, with the time between layers; layers unlike those trained on are "
+        "extrapolated, and widen the interval",
+        ["network"],
+        ["layers", "extrapolated", "mJ", "90% from", "to", "true mJ"],
+    )
+    for row in result.rows:
+        energies = (row.cycle_energy_j, row.cycle_low_j, row.cycle_high_j, row.true_cycle_j)
+        table.add_row(
+            row.network,
+            str(row.executed_layers),
+            str(row.extrapolated_layers),
+            *(number(None if energy is None else energy * 1e3, 3) for energy in energies),
         )
     return table
 

@@ -8,10 +8,10 @@ from rich.table import Table
 
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.evaluate import PROTOCOLS, Evaluation
-from edgewatt.predictors.network_scores import NETWORK_TARGETS
+from edgewatt.predictors.network_scores import NETWORK_TARGETS, SUM_OF_LAYERS
 from edgewatt.reports.tables import kind_cell, new_table, number, percent
 
-_BASELINES = ("neuralpower", "macs+bytes+layers", "mean")
+_BASELINES = (SUM_OF_LAYERS, "neuralpower", "macs+bytes+layers", "mean")
 
 
 def evaluation_json(found: Evaluation) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def evaluation_json(found: Evaluation) -> dict[str, Any]:
                 "network": found.whole[protocol],
                 "layers": found.layers[protocol],
                 "intervals": found.intervals[protocol],
+                "coverage": found.coverage[protocol],
             }
             for protocol in found.layers
         },
@@ -42,9 +43,10 @@ def networks_table(found: Evaluation) -> Table:
     """Errors of whole networks, beside those of the baselines."""
     table = new_table(
         f"Networks by {found.predictor}: MAPE, RMSPE, median error, rank correlation; beside them the MAPE of "
-        "NeuralPower's sums (NP), of a x MACs + b x bytes + c x layers, and of the mean",
+        "the sum of the layers, not calibrated, of NeuralPower's sums (NP), of a x MACs + b x bytes + c x layers, and "
+        "of the mean",
         ["left out", "of"],
-        ["MAPE", "RMSPE", "median", "rank", "NP", "linear", "mean"],
+        ["MAPE", "RMSPE", "median", "rank", "sum", "NP", "linear", "mean"],
     )
     for protocol, targets in found.whole.items():
         for target, entry in targets.items():

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from edgewatt.errors import printable
 from edgewatt.networks.layer import LayerKind
-from edgewatt.reports.text import significant
+from edgewatt.reports.text import NOT_KNOWN, interval, short_name, significant
 from edgewatt.results.estimate import Estimate
+from edgewatt.results.network_result import LayerResult, NetworkResult
 
 Figure = dict[str, Any]
 
@@ -22,6 +23,9 @@ KIND_COLOURS = {
     LayerKind.DENSE: "#159a75",
     LayerKind.OTHER: "#9467c9",
 }
+#: Of results side by side, likewise told apart.
+RESULT_COLOURS = ("#3b74d8", "#d08700", "#159a75", "#9467c9", "#d95f3b", "#5f7f94")
+_MANY_DECADES = 300.0
 ACCENT, MUTED, WARM = "#3b74d8", "#8b93a1", "#d95f3b"
 
 
@@ -65,7 +69,7 @@ def layout_of(x_title: str, y_title: str | None, height: int) -> dict[str, Any]:
         "height": height,
         "margin": {"l": 54, "r": 14, "t": 34, "b": 48},
         "xaxis": {"title": {"text": x_title}, "automargin": True},
-        "yaxis": {"title": {"text": y_title}} if y_title else {},
+        "yaxis": {"title": {"text": y_title}, "automargin": True} if y_title else {},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "xanchor": "left"},
         "hoverlabel": {"align": "left"},
         "dragmode": "zoom",
@@ -78,6 +82,21 @@ def without_legend(layout: dict[str, Any]) -> None:
     layout["margin"]["t"] = 8
 
 
+def logarithmic(layout: dict[str, Any], traces: Sequence[Figure]) -> None:
+    """Make both axes logarithmic, with numbers at 1, 2 and 5 of each decade, or at 1 alone where there are many.
+
+    Args:
+        layout: The layout.
+        traces: What is drawn; positive numbers alone.
+    """
+    for axis in ("x", "y"):
+        values = [value for trace in traces for value in trace[axis]]
+        ticks: dict[str, Any] = {"dtick": "D2"}
+        if max(values) > _MANY_DECADES * min(values):
+            ticks = {"dtick": 1, "minor": {"ticks": "inside", "showgrid": False}}
+        layout[f"{axis}axis"] |= {"type": "log", "tickformat": "~g", **ticks}
+
+
 def level(layout: dict[str, Any], value: float, name: str) -> None:
     """Add a horizontal line with its name."""
     layout.setdefault("shapes", []).append(
@@ -88,7 +107,7 @@ def level(layout: dict[str, Any], value: float, name: str) -> None:
             "x1": 1,
             "y0": value,
             "y1": value,
-            "line": {"color": WARM, "width": 1.5, "dash": "dot"},
+            "line": {"width": 1.5, "dash": "dot"},
         }
     )
     layout.setdefault("annotations", []).append(
@@ -101,5 +120,26 @@ def level(layout: dict[str, Any], value: float, name: str) -> None:
             "text": f"{name} {significant(value)} W",
             "showarrow": False,
             "font": {"size": 11},
+            "borderpad": 2,
         }
     )
+
+
+def hover_of(result: NetworkResult, layer: LayerResult) -> str:
+    """What a layer's point or bar tells when it is pointed at."""
+    power, energy = result.layer_power(layer), result.layer_energy(layer)
+    lines = [
+        f"<b>{plain(short_name(layer.name))}</b>",
+        f"{plain(layer.operation or layer.kind.value)}",
+        _quantity(layer.runtime_s, "ms", 1e3),
+        _quantity(power, "W"),
+        _quantity(energy, "mJ", 1e3),
+        *map(plain, layer.remarks),
+    ]
+    return "<br>".join(line for line in lines if line)
+
+
+def _quantity(estimate: Estimate | None, unit: str, factor: float = 1.0) -> str:
+    if estimate is None:
+        return f"{NOT_KNOWN} {unit}"
+    return f"{significant(estimate.value * factor)} {unit} {interval(estimate, factor)}".rstrip()

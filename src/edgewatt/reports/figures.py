@@ -11,21 +11,25 @@ from edgewatt.reports.figure_parts import (
     ACCENT,
     KIND_COLOURS,
     MUTED,
+    RESULT_COLOURS,
     Figure,
     error_bars,
+    hover_of,
     layout_of,
     level,
+    logarithmic,
     plain,
     rounded,
     value_of,
     without_legend,
 )
-from edgewatt.reports.text import NOT_KNOWN, interval, short_name, significant
+from edgewatt.reports.text import interval, short_name, significant
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
 
 #: Layers that the plot of energies shows.
 TOP_LAYERS = 15
+_HATCH = {"fillmode": "overlay", "size": 7, "solidity": 0.18}
 
 
 def timeline(result: NetworkResult) -> Figure:
@@ -52,11 +56,10 @@ def timeline(result: NetworkResult) -> Figure:
                     "line": {"width": 0.5},
                     "pattern": {
                         "shape": ["/" if layer.identifiable is False else "" for layer in layers],
-                        "fillmode": "overlay",
-                        "size": 6,
+                        **_HATCH,
                     },
                 },
-                "hovertext": [_hover(result, layer) for layer in layers],
+                "hovertext": [hover_of(result, layer) for layer in layers],
                 "hoverinfo": "text",
             }
         )
@@ -78,7 +81,7 @@ def energy_by_layer(result: NetworkResult) -> Figure:
     names = [f"{i + 1}. {plain(short_name(result.layers[i].name))}" for i in top]
     values = [value_of(energies[i], 1e3) for i in top]
     colours = [KIND_COLOURS[result.layers[i].kind] for i in top]
-    hover = [_hover(result, result.layers[i]) for i in top]
+    hover = [hover_of(result, result.layers[i]) for i in top]
     errors = error_bars([energies[i] for i in top], 1e3)
     trace = {
         "type": "bar",
@@ -90,7 +93,7 @@ def energy_by_layer(result: NetworkResult) -> Figure:
         "hovertext": hover,
         "hoverinfo": "text",
     }
-    layout = layout_of("Energy of a cycle (mJ)", None, height=70 + 24 * len(names))
+    layout = layout_of("Energy (mJ)", None, height=70 + 24 * len(names))
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
     without_legend(layout)
     layout["bargap"] = 0.25
@@ -131,66 +134,30 @@ def shares_by_kind(result: NetworkResult) -> Figure:
         )
     layout = layout_of("Share (%)", None, height=210)
     layout |= {"barmode": "stack", "bargap": 0.3}
+    layout["legend"]["traceorder"] = "normal"
     layout["xaxis"]["range"] = [0, 100]
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
     return {"data": traces, "layout": layout}
 
 
-def roofline(result: NetworkResult, quantity: str) -> Figure | None:
-    """Runtime against MACs (or bytes), beside the best rate that any layer reaches; None where none is known.
+def bars_of_results(
+    names: Sequence[str],
+    values: Sequence[Estimate | None],
+    title: str,
+    unit: str,
+    factor: float,
+    measured: Sequence[bool],
+) -> Figure:
+    """One number of several results, side by side; predictions are hatched.
 
     Args:
-        result: The network.
-        quantity: `macs` or `bytes`.
+        names: Names of the results.
+        values: The number of each.
+        title: The axis' title.
+        unit: The unit shown.
+        factor: Makes `unit` of the numbers.
+        measured: Whether each was measured.
     """
-    points = [(layer, _amount(layer, quantity), value_of(layer.runtime_s)) for layer in result.layers]
-    points = [(layer, amount, runtime) for layer, amount, runtime in points if amount > 0 and runtime > 0]
-    if len(points) < 2:
-        return None
-    name, unit, scale = ("MMACs", "GMAC/s", 1e6) if quantity == "macs" else ("MB moved", "GB/s", 1e6)
-    traces = []
-    for kind in LayerKind:
-        chosen = [point for point in points if point[0].kind is kind]
-        if not chosen:
-            continue
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": kind.value,
-                "x": rounded(amount / scale for _, amount, _ in chosen),
-                "y": rounded(runtime * 1e3 for _, _, runtime in chosen),
-                "marker": {"color": KIND_COLOURS[kind], "size": 9, "opacity": 0.8, "line": {"width": 1}},
-                "hovertext": [
-                    f"{_hover(result, layer)}<br>{significant(amount / runtime / 1e9)} {unit}"
-                    for layer, amount, runtime in chosen
-                ],
-                "hoverinfo": "text",
-            }
-        )
-    best = max(amount / runtime for _, amount, runtime in points)
-    ends = [min(amount for _, amount, _ in points), max(amount for _, amount, _ in points)]
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": f"best rate seen: {significant(best / 1e9)} {unit}",
-            "x": rounded(end / scale for end in ends),
-            "y": rounded(end / best * 1e3 for end in ends),
-            "line": {"color": MUTED, "dash": "dash", "width": 1.5},
-            "hoverinfo": "skip",
-        }
-    )
-    layout = layout_of(f"{name} of a cycle", "Runtime (ms)", height=360)
-    for axis in ("xaxis", "yaxis"):
-        layout[axis] |= {"type": "log", "dtick": 1, "minor": {"ticks": "inside", "showgrid": False}}
-    return {"data": traces, "layout": layout}
-
-
-def bars_of_results(
-    names: Sequence[str], values: Sequence[Estimate | None], unit: str, factor: float, measured: Sequence[bool]
-) -> Figure:
-    """One number of several results, side by side; predictions are hatched."""
     trace = {
         "type": "bar",
         "orientation": "h",
@@ -199,7 +166,7 @@ def bars_of_results(
         "error_x": error_bars(values, factor),
         "marker": {
             "color": ACCENT,
-            "pattern": {"shape": ["" if known else "/" for known in measured], "fillmode": "overlay", "size": 6},
+            "pattern": {"shape": ["" if known else "/" for known in measured], **_HATCH},
         },
         "hovertext": [
             f"{plain(name)}: {significant(value_of(value, factor))} {unit} {interval(value, factor)}"
@@ -207,7 +174,7 @@ def bars_of_results(
         ],
         "hoverinfo": "text",
     }
-    layout = layout_of(unit, None, height=70 + 34 * len(names))
+    layout = layout_of(title, None, height=70 + 34 * len(names))
     ends = [factor * max(value_of(value), (value and value.high) or 0.0) for value in values]
     numbers = {
         # Behind the interval, which would cross it out.
@@ -225,6 +192,58 @@ def bars_of_results(
     without_legend(layout)
     layout["bargap"] = 0.3
     return {"data": [trace, numbers], "layout": layout}
+
+
+def layers_beside(
+    names: Sequence[str],
+    layers: Sequence[LayerResult],
+    columns: Sequence[Sequence[LayerResult | None]],
+    measured: Sequence[bool],
+    *,
+    with_idle: bool,
+) -> Figure | None:
+    """The layers that take most energy in any of several results, a group of bars for each.
+
+    Args:
+        names: Names of the results.
+        layers: Layers of the first result.
+        columns: For each result the partners of those layers.
+        measured: Whether each result was measured; predictions are hatched.
+        with_idle: Whether energies hold idle power.
+
+    Returns:
+        The plot; None where no energy is known.
+    """
+    quantity = "energy_j" if with_idle else "energy_above_idle_j"
+    energies = [[None if layer is None else getattr(layer, quantity) for layer in column] for column in columns]
+    most = [max((value_of(column[i]) for column in energies), default=0.0) for i in range(len(layers))]
+    top = sorted((i for i, energy in enumerate(most) if energy > 0), key=lambda i: -most[i])[:TOP_LAYERS]
+    if not top:
+        return None
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": plain(name),
+            "x": rounded(value_of(column[i], 1e3) for i in top),
+            "y": [f"{i + 1}. {plain(short_name(layers[i].name))}" for i in top],
+            "error_x": error_bars([column[i] for i in top], 1e3),
+            "marker": {
+                "color": RESULT_COLOURS[index % len(RESULT_COLOURS)],
+                "pattern": {"shape": "" if measured[index] else "/", **_HATCH},
+            },
+            "hovertext": [
+                f"{plain(name)}: {significant(value_of(column[i], 1e3))} mJ {interval(column[i], 1e3)}" for i in top
+            ],
+            "hoverinfo": "text",
+        }
+        for index, (name, column) in enumerate(zip(names, energies, strict=True))
+    ]
+    layout = layout_of("Energy (mJ)", None, height=110 + len(top) * (14 + 9 * len(names)))
+    layout |= {"barmode": "group", "bargap": 0.3}
+    layout["yaxis"] |= {"autorange": "reversed", "automargin": True, "ticks": "", "showgrid": False}
+    layout["xaxis"]["rangemode"] = "tozero"
+    return {"data": traces, "layout": layout}
 
 
 def measured_against_predicted(
@@ -278,31 +297,5 @@ def measured_against_predicted(
         }
     )
     layout = layout_of(f"Measured ({unit})", f"Predicted ({unit})", height=380)
-    for axis in ("xaxis", "yaxis"):
-        layout[axis] |= {"type": "log", "dtick": 1, "minor": {"ticks": "inside", "showgrid": False}}
+    logarithmic(layout, traces)
     return {"data": traces, "layout": layout}
-
-
-def _amount(layer: LayerResult, quantity: str) -> float:
-    if layer.layer is None:
-        return 0.0
-    return float(layer.layer.macs if quantity == "macs" else layer.layer.total_bytes)
-
-
-def _hover(result: NetworkResult, layer: LayerResult) -> str:
-    power, energy = result.layer_power(layer), result.layer_energy(layer)
-    lines = [
-        f"<b>{plain(short_name(layer.name))}</b>",
-        f"{plain(layer.operation or layer.kind.value)}",
-        _quantity(layer.runtime_s, "ms", 1e3),
-        _quantity(power, "W"),
-        _quantity(energy, "mJ", 1e3),
-        *map(plain, layer.remarks),
-    ]
-    return "<br>".join(line for line in lines if line)
-
-
-def _quantity(estimate: Estimate | None, unit: str, factor: float = 1.0) -> str:
-    if estimate is None:
-        return f"{NOT_KNOWN} {unit}"
-    return f"{significant(estimate.value * factor)} {unit} {interval(estimate, factor)}".rstrip()

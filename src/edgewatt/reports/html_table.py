@@ -8,6 +8,7 @@ from html import escape
 
 from edgewatt.errors import printable
 from edgewatt.reports.page_parts import KindSum, LayerRow, NetworkPart, OverviewRow, PageData
+from edgewatt.reports.tables import percent
 from edgewatt.reports.text import NOT_KNOWN, interval, significant
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult
@@ -44,7 +45,7 @@ def kinds_table_html(kinds: Sequence[KindSum]) -> str:
     body = "".join(
         f'<tr><th scope="row"><span class="kind {row.kind.value}">{row.kind.value}</span></th>'
         f"{_number_cell(row.layers, str(row.layers))}{_estimate_cell(row.runtime_s, 1e3)}"
-        f"{_estimate_cell(row.energy_j, 1e3)}{_number_cell(row.share, f'{row.share:.1%}')}</tr>"
+        f"{_estimate_cell(row.energy_j, 1e3)}{_number_cell(row.share, percent(row.share))}</tr>"
         for row in kinds
     )
     return (
@@ -62,7 +63,7 @@ def overview_table_html(page: PageData) -> str:
     body = "".join(_overview_row(row, index) for index, row in enumerate(page.overview, start=1))
     return (
         '<div class="scroll" role="region" aria-label="Table of networks" tabindex="0">'
-        f'<table class="sortable" id="overview-table"><caption>Totals of {totals.of}, {idle}.</caption>'
+        f'<table class="sortable" id="overview-table"><caption>Totals are {totals.of}, {idle}.</caption>'
         f"<thead><tr>{''.join(_heading(*column) for column in columns)}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -83,9 +84,14 @@ def _head(part: NetworkPart, details: bool) -> str:
     columns += [("Runtime (ms)", "number"), ("Power (W)", "number"), ("Energy (mJ)", "number"), ("Share", "number")]
     if part.predicted_by is not None:
         columns += [("Predicted (mJ)", "number"), ("Difference", "number")]
-    columns.append(("Remarks", "text"))
+    if _remarked(part):
+        columns.append(("Remarks", "text"))
     headings = [_heading(name, kind, "ascending" if name == "#" else None) for name, kind in columns]
     return f"<thead><tr>{''.join(headings)}</tr></thead>"
+
+
+def _remarked(part: NetworkPart) -> bool:
+    return any(row.layer.remarks for row in part.rows)
 
 
 def _heading(name: str, kind: str, sort: str | None = None) -> str:
@@ -101,7 +107,7 @@ def _row(row: LayerRow, part: NetworkPart, details: bool, most: float) -> str:
     operation = escape(printable(layer.operation) or layer.kind.value)
     cells = [
         _number_cell(row.number, str(row.number)),
-        f'<th scope="row" class="name">{_breakable(layer.name)}</th>',
+        f'<th scope="row" class="name">{_layer_name(layer.name)}</th>',
         f'<td><span class="kind {layer.kind.value}">{operation}</span></td>',
     ]
     if details:
@@ -114,8 +120,9 @@ def _row(row: LayerRow, part: NetworkPart, details: bool, most: float) -> str:
     ]
     if part.predicted_by is not None:
         cells += _predicted_cells(row, part.with_idle)
-    remarks = "; ".join(map(printable, layer.remarks))
-    cells.append(f'<td class="remarks">{escape(remarks)}</td>')
+    if _remarked(part):
+        remarks = "; ".join(map(printable, layer.remarks))
+        cells.append(f'<td class="remarks">{escape(remarks)}</td>')
     doubtful = ' class="doubtful"' if layer.identifiable is False else ""
     return f'<tr data-kind="{layer.kind.value}"{doubtful}>{"".join(cells)}</tr>'
 
@@ -161,6 +168,13 @@ def _number_cell(value: float | None, shown: str) -> str:
     """A cell that sorts by its value; one without sorts behind all others."""
     known = "" if value is None else f' data-value="{value:.6g}"'
     return f'<td class="number"{known}>{escape(shown)}</td>'
+
+
+def _layer_name(name: str) -> str:
+    """A layer's name: its first operation, and smaller those that are fused into it."""
+    first, *fused = name.split(" + ")
+    rest = "".join(f" + {_breakable(part)}" for part in fused)
+    return f"{_breakable(first)}<small>{rest}</small>" if rest else _breakable(first)
 
 
 def _breakable(name: str) -> str:

@@ -30,7 +30,12 @@ def totals(layers: Sequence[Layer]) -> dict[str, int]:
 def layers_table(title: str, layers: Sequence[Layer]) -> Table:
     """A network's layers; shapes without the batch."""
     batch = next((layer.batch_size for layer in layers if layer.input_shape), 1)
-    table = new_table(f"{title}, batch {batch}", ["layer", "kind"], ["input", "output", "k", "s", "g", "MMACs", "MB"])
+    table = new_table(
+        f"{title}, batch {batch}",
+        ["layer", "kind"],
+        ["input", "output", "k", "s", "g", "MMACs", "MB"],
+        optional=[[4, 5, 6], [1], [8], [7]],
+    )
     for layer in layers:
         windowed = layer.kernel is not None
         table.add_row(

@@ -23,6 +23,7 @@ def mapped_layers_table(network: MappedNetwork) -> Table:
         f"Layers of {network.model} that take most energy (idle included, ± 90% interval; * not told apart)",
         ["layer"],
         ["ms", "W", "±", "mJ", "energy"],
+        optional=[[2, 3], [1], [4]],
     )
     for layer, share in list(zip(ranked, shares, strict=True))[:_MOST_ROWS]:
         ends = (layer.power_low_w, layer.power_high_w)

@@ -1,53 +1,24 @@
-"""How results show themselves in notebooks: each as a dictionary, as a data frame and as HTML."""
+"""What results that a stage returns show of themselves in notebooks."""
 
 from __future__ import annotations
 
-from functools import singledispatch
-from html import escape
 from typing import Any
 
 import polars as pl
 
 from edgewatt.dataset.tables import NetworkTables
-from edgewatt.errors import printable
 from edgewatt.formats.layer_power import layer_power_frame
 from edgewatt.mapping.run import MappedNetwork
 from edgewatt.predictors.network_prediction import NetworkPrediction
 from edgewatt.predictors.predictions_file import predictions_frame
 from edgewatt.predictors.training import TrainingResult
 from edgewatt.recording.recorded_run import RecordedRun
+from edgewatt.reports import notebook_results  # noqa: F401 (it registers the others)
 from edgewatt.reports.predictions import prediction_json, scores_json
 from edgewatt.reports.recordings import runs_json
+from edgewatt.reports.shown import as_dict, as_frame, heading
 from edgewatt.reports.tables import dataset_json, mapping_json
 from edgewatt.reports.text import significant
-
-#: Rows that a notebook shows of a table.
-_SHOWN_ROWS = 60
-
-
-def as_html(result: object) -> str:
-    """A heading and the data frame."""
-    with pl.Config(tbl_rows=_SHOWN_ROWS, fmt_str_lengths=60, tbl_hide_column_data_types=True):
-        table = as_frame(result)._repr_html_()
-    return f"<p><strong>{escape(printable(heading(result)))}</strong></p>{table}"
-
-
-@singledispatch
-def as_dict(result: object) -> dict[str, Any]:
-    """A result as a dictionary of plain values."""
-    raise TypeError(f"{type(result).__name__} is no result")
-
-
-@singledispatch
-def as_frame(result: object) -> pl.DataFrame:
-    """A result as a data frame."""
-    raise TypeError(f"{type(result).__name__} is no result")
-
-
-@singledispatch
-def heading(result: object) -> str:
-    """What a result is, in a line."""
-    raise TypeError(f"{type(result).__name__} is no result")
 
 
 @as_dict.register

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from edgewatt.comparison.match import LEAST_SHARED, match_layers
 from edgewatt.errors import printable
-from edgewatt.networks.layer import LayerKind
-from edgewatt.reports import figures, trace_figures
-from edgewatt.reports.page_parts import Headline, KindSum, LayerRow, NetworkPart, OverviewRow, PageData, Plot
+from edgewatt.reports.page_parts import Headline, LayerRow, NetworkPart, OverviewRow, PageData
+from edgewatt.reports.page_plots import network_plots, overview_plots
 from edgewatt.reports.text import NOT_KNOWN, interval, significant, with_interval
 from edgewatt.results.environment import environment_differences
-from edgewatt.results.estimate import Estimate, added
+from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
 from edgewatt.results.totals import LAYERS, RUN, WHOLE, common_totals, layer_totals
 
@@ -34,12 +33,18 @@ def page_data(results: Sequence[NetworkResult]) -> PageData:
         return PageData(f"{labels[0]}: power, runtime and energy by layer", parts)
     overview = _overview(results, labels)
     return PageData(
-        title=f"{len(results)} results side by side",
+        title=_title(results),
         parts=parts,
         overview=overview,
-        overview_plots=_overview_plots(results, overview),
+        overview_plots=overview_plots(results, overview),
         differences=tuple(environment_differences(results)),
     )
+
+
+def _title(results: Sequence[NetworkResult]) -> str:
+    names = list(dict.fromkeys(printable(result.name) for result in results))
+    told = f"{len(results)} results side by side"
+    return f"{names[0]}: {told}" if len(names) == 1 else told
 
 
 def unique_labels(results: Sequence[NetworkResult]) -> list[str]:
@@ -102,7 +107,7 @@ def _part(result: NetworkResult, label: str, prediction: tuple[NetworkResult, st
         badges=_badges(result),
         headlines=tuple(_headlines(result)),
         findings=tuple(sorted(result.findings, key=lambda finding: order.index(finding.weight.value))),
-        plots=tuple(_plots(result, rows)),
+        plots=tuple(network_plots(result, rows)),
         rows=rows,
         with_idle=result.with_idle,
         predicted_by=None if prediction is None else prediction[1],
@@ -160,88 +165,6 @@ def _headline(name: str, estimate: Estimate | None, unit: str, factor: float) ->
     return Headline(name, value if estimate is not None else NOT_KNOWN, known)
 
 
-def _plots(result: NetworkResult, rows: Sequence[LayerRow]) -> list[Plot]:
-    idle = _idle_words(result.with_idle)
-    plots = []
-    if any(row.layer.runtime_s is not None for row in rows) and any(row.power is not None for row in rows):
-        plots.append(
-            Plot(
-                "One cycle, layer by layer",
-                f"Width is runtime, height is power ({idle}), so area is energy. Lines are 90 % intervals; hatched "
-                "layers are not told apart by the recording.",
-                figures.timeline(result),
-                wide=True,
-            )
-        )
-    if any(row.energy is not None for row in rows):
-        plots.append(Plot("Energy by layer", _largest(rows, idle), figures.energy_by_layer(result)))
-    if any(row.layer.runtime_s is not None for row in rows):
-        caption = "Which kinds of layer the energy, the time and the operations go to."
-        plots.append(Plot("Shares by kind", caption, figures.shares_by_kind(result), kinds=kind_sums(rows)))
-    for quantity, title in (("macs", "Runtime against operations"), ("bytes", "Runtime against bytes moved")):
-        figure = figures.roofline(result, quantity)
-        if figure is not None:
-            caption = "A layer far above the dashed line runs far below the best rate seen in this network."
-            plots.append(Plot(title, caption, figure))
-    plots += _trace_plots(result)
-    pairs = [(row.layer, row.predicted) for row in rows if row.predicted is not None]
-    quantities = [("energy_j" if result.with_idle else "energy_above_idle_j", 1e3, "mJ"), ("runtime_s", 1e3, "ms")]
-    for quantity, factor, unit in quantities:
-        against = figures.measured_against_predicted(pairs, quantity, factor, unit)
-        if against is not None:
-            name = "Energy" if unit == "mJ" else "Runtime"
-            caption = f"{name} of each layer{f', {idle}' if unit == 'mJ' else ''}. On the dashed line both agree."
-            plots.append(Plot(f"{name}: measured against predicted", caption, against))
-    return plots
-
-
-def _idle_words(with_idle: bool) -> str:
-    return "idle power included" if with_idle else "above idle"
-
-
-def _trace_plots(result: NetworkResult) -> list[Plot]:
-    trace = result.trace
-    if trace is None:
-        return []
-    count = f"{len(trace.time_s):,} readings"
-    plots = [
-        Plot(
-            "Power during the recording",
-            f"{count}; the band reaches from the least to the greatest of each moment, so no peak is cut. Grey: cycles",
-            trace_figures.power_over_time(trace, result.idle_power_w),
-            wide=True,
-        )
-    ]
-    close = trace_figures.cycles_close_up(trace, result.idle_power_w)
-    if close is not None:
-        caption = "Every reading of a few cycles in the middle; each grey band is one cycle."
-        plots.append(Plot("A close look at a few cycles", caption, close, wide=True))
-    return plots
-
-
-def kind_sums(rows: Sequence[LayerRow]) -> tuple[KindSum, ...]:
-    """What the layers of each kind come to, of the kinds that there are."""
-    sums = []
-    for kind in LayerKind:
-        chosen = [row for row in rows if row.layer.kind is kind]
-        if chosen:
-            runtime, energy = added(row.layer.runtime_s for row in chosen), added(row.energy for row in chosen)
-            sums.append(KindSum(kind, len(chosen), runtime, energy, sum(row.share or 0.0 for row in chosen)))
-    return tuple(sums)
-
-
-def _largest(rows: Sequence[LayerRow], idle: str) -> str:
-    ranked = sorted((row for row in rows if row.share is not None), key=lambda row: -(row.share or 0.0))
-    total, needed = 0.0, 0
-    for row in ranked:
-        total, needed = total + (row.share or 0.0), needed + 1
-        if total >= 0.5:
-            break
-    layers = "one layer takes" if needed == 1 else f"{needed} layers take"
-    shown = f" The {figures.TOP_LAYERS} largest are shown." if len(ranked) > figures.TOP_LAYERS else ""
-    return f"Of {len(rows)} layers, {layers} {total:.0%} of the energy ({idle}).{shown}"
-
-
 def _overview(results: Sequence[NetworkResult], labels: Sequence[str]) -> tuple[OverviewRow, ...]:
     # Above idle only where one of them knows no more.
     idle = all(result.with_idle or result.layers_energy_above_idle_j is None for result in results)
@@ -249,18 +172,3 @@ def _overview(results: Sequence[NetworkResult], labels: Sequence[str]) -> tuple[
         OverviewRow(label, result.source.value, " · ".join(_badges(result)[1:]), len(result.layers), totals)
         for result, label, totals in zip(results, labels, common_totals(results, with_idle=idle), strict=True)
     )
-
-
-def _overview_plots(results: Sequence[NetworkResult], rows: Sequence[OverviewRow]) -> tuple[Plot, ...]:
-    plots = []
-    for title, unit, factor, attribute in (
-        ("Energy of a cycle", "mJ", 1e3, "energy_j"),
-        ("Runtime of a cycle", "ms", 1e3, "runtime_s"),
-    ):
-        values = [getattr(row.totals, attribute) for row in rows]
-        if any(value is not None for value in values):
-            measured = [result.measured for result in results]
-            figure = figures.bars_of_results([row.label for row in rows], values, unit, factor, measured)
-            idle = f", {_idle_words(rows[0].totals.with_idle)}" if unit == "mJ" else ""
-            plots.append(Plot(title, f"Of {rows[0].totals.of}{idle}. Predictions are hatched.", figure))
-    return tuple(plots)

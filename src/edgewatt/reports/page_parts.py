@@ -36,14 +36,14 @@ class KindSum:
         layers: Number of layers.
         runtime_s: Sum of their runtimes.
         energy_j: Sum of their energies.
-        share: Their share of the energy.
+        share: Their share of the energy; None where no energy is known.
     """
 
     kind: LayerKind
     layers: int
     runtime_s: Estimate | None
     energy_j: Estimate | None
-    share: float
+    share: float | None
 
 
 @dataclass(frozen=True)

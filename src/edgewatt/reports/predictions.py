@@ -16,6 +16,7 @@ from edgewatt.predictors.network_prediction import (
     Status,
     WholeNetwork,
 )
+from edgewatt.predictors.network_scores import SUM_OF_LAYERS
 from edgewatt.predictors.scoring import NETWORKS_KEY
 from edgewatt.predictors.training import TrainingResult
 from edgewatt.reports.cells import LayerName, ShareBar
@@ -27,6 +28,7 @@ def scores_json(result: TrainingResult) -> dict[str, Any]:
     predictors = result.predictors
     return {
         "metrics": result.metrics,
+        "coverage": result.cross.coverage(),
         "networks": list(predictors.networks),
         "holdout": list(predictors.holdout),
         "left_out": dict(predictors.left_out or {}),
@@ -63,14 +65,15 @@ def networks_table(result: TrainingResult) -> Table | None:
     if not rows:
         return None
     table = new_table(
-        "Whole networks, each left out in turn: MAPE, median, rank correlation; beside them the MAPE of NeuralPower's "
-        "sums (NP), of a x MACs + b x bytes + c x layers, and of the mean",
+        "Whole networks, each left out in turn: MAPE, median, rank correlation; beside them the MAPE of the sum of the "
+        "layers, not calibrated, of NeuralPower's sums (NP), of a x MACs + b x bytes + c x layers, and of the mean",
         ["network"],
-        ["nets", "MAPE", "median", "rank", "NP", "linear", "mean"],
+        ["nets", "MAPE", "median", "rank", "sum", "NP", "linear", "mean"],
     )
     for target, entry in rows:
         cv, baselines = entry["cv"], entry["baselines"]
-        others = [(baselines.get(name) or {}).get("cv") for name in ("neuralpower", "macs+bytes+layers", "mean")]
+        names = (SUM_OF_LAYERS, "neuralpower", "macs+bytes+layers", "mean")
+        others = [(baselines.get(name) or {}).get("cv") for name in names]
         table.add_row(
             target,
             str(cv["rows"]),
@@ -126,6 +129,7 @@ def prediction_json(network: str, prediction: NetworkPrediction) -> dict[str, An
         "coverage": {
             "predicted_layers": prediction.predicted_layers,
             "fallback_layers": prediction.fallback_layers,
+            "prior_layers": prediction.prior_layers,
             "extrapolated_layers": prediction.extrapolated_layers,
             "free_layers": prediction.free_layers,
             "uncovered_layers": prediction.uncovered_layers,
@@ -152,6 +156,7 @@ def prediction_table(network: str, prediction: NetworkPrediction, *, by_energy: 
         f"Predicted layers of {network}, {order} (power and energy above idle)",
         ["layer", "kind"],
         ["ms", "W", "mJ", "energy"],
+        optional=[[1], [3], [4]],
     )
     total_j = prediction.energy_above_idle_j
     shares = [layer.energy_j / total_j if layer.energy_j is not None and total_j else None for layer in layers]

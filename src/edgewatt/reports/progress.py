@@ -67,6 +67,16 @@ def cycles_bar(cycles: int) -> Iterator[Callable[[str, int], None]]:
         yield lambda stage, done: progress.update(identifier, description=stage.capitalize(), completed=done)
 
 
+@contextmanager
+def steps_bar(task: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar of steps; yields a function to call with what is done, how much of it is, and how much there is."""
+    with _bar(MofNCompleteColumn()) as progress:
+        identifier = progress.add_task(task, total=None)
+        yield lambda stage, done, total: progress.update(
+            identifier, description=f"{task}: {stage}", completed=done, total=total
+        )
+
+
 def _bar(count: ProgressColumn) -> Progress:
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())

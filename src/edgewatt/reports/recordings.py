@@ -82,6 +82,7 @@ def runs_table(runs: Sequence[RecordedRun]) -> Table:
         "energy with idle)",
         ["network"],
         ["cycles", "layers", "ms", "plain", "sum", "W", "mJ"],
+        optional=[[4, 5], [2], [1], [3]],
     )
     for run in runs:
         table.add_row(

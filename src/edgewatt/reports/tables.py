@@ -15,6 +15,7 @@ from edgewatt.dataset.tables import NetworkTables
 from edgewatt.errors import EdgewattError, printable
 from edgewatt.mapping.run import MappedNetwork
 from edgewatt.networks.layer import LayerKind
+from edgewatt.reports.fitting_table import FittingTable
 
 NOT_KNOWN = "–"
 _SHORT = {LayerKind.CONVOLUTIONAL: "conv", LayerKind.POOLING: "pool", LayerKind.DENSE: "dense"}
@@ -30,12 +31,21 @@ def percent(share: float | None, digits: int = 1) -> str:
     return NOT_KNOWN if share is None else f"{100 * share:.{digits}f}%"
 
 
-def new_table(title: str, text_columns: Sequence[str], number_columns: Sequence[str]) -> Table:
+def new_table(
+    title: str, text_columns: Sequence[str], number_columns: Sequence[str], optional: Sequence[Iterable[int]] = ()
+) -> Table:
     """A table with its text columns to the left and its number columns to the right.
 
-    Where the terminal is narrow the first column gives way, and only it: numbers are never cut.
+    Where the terminal is narrow the first column gives way, then columns are left out: numbers are never cut.
+
+    Args:
+        title: Its title.
+        text_columns: Headings of text.
+        number_columns: Headings of numbers.
+        optional: Groups of columns, by index, that may be left out, the first to go first.
     """
-    table = Table(
+    table = FittingTable(
+        optional=optional,
         # A name in it may look like markup.
         title=Text(printable(title), style="table.title"),
         title_justify="left",
@@ -45,7 +55,7 @@ def new_table(title: str, text_columns: Sequence[str], number_columns: Sequence[
         pad_edge=False,
     )
     for index, name in enumerate(text_columns):
-        table.add_column(name, no_wrap=index > 0, max_width=None if index == 0 else 9, overflow="ellipsis")
+        table.add_column(name, no_wrap=index > 0, max_width=None if index == 0 else 10, overflow="ellipsis")
     for name in number_columns:
         table.add_column(name, justify="right", no_wrap=True)
     return table
@@ -67,6 +77,7 @@ def mapping_table(networks: Iterable[MappedNetwork]) -> Table:
         "Power mapped to layers (layers with power / all; sum of runtimes; mean power with idle; energy closure)",
         ["network", "method"],
         ["layers", "cycles", "ms", "W", "closure"],
+        optional=[[3], [1], [2]],
     )
     for network in networks:
         powers = [layer for layer in network.layers if layer.power_w is not None]
@@ -110,9 +121,10 @@ def failure_lines(failed: Mapping[str, EdgewattError]) -> list[Text]:
 
 
 def batch_json(batch: Batch[Any], key: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """A batch for machines: the entries, and what failed."""
+    """A batch for machines: the entries, which of them were made already, and what failed."""
     return {
         key: list(entries),
+        "skipped": batch.already,
         "failed": [{"model": name, "error": str(error)} for name, error in batch.failed.items()],
     }
 

@@ -8,7 +8,7 @@ from edgewatt.errors import printable
 from edgewatt.results.estimate import Estimate
 
 NOT_KNOWN = "–"
-_LONGEST_NAME = 30
+_LONGEST_NAME = 26
 
 
 def significant(value: float | None, digits: int = 3) -> str:

@@ -45,7 +45,7 @@ def power_over_time(trace: PowerTrace, idle_power_w: float | None) -> Figure:
     ]
     layout = layout_of("Time since the first reading (s)", "Power (W)", height=320)
     if len(trace.start_s):
-        layout["shapes"] = [_span(float(trace.start_s[0]), float(trace.end_s[-1]), 0.07)]
+        layout["shapes"] = [_span(float(trace.start_s[0]), float(trace.end_s[-1]), 0.13)]
     if idle_power_w is not None:
         level(layout, idle_power_w, "idle")
     return {"data": data, "layout": layout}
@@ -77,7 +77,7 @@ def cycles_close_up(trace: PowerTrace, idle_power_w: float | None) -> Figure | N
     ]
     layout = layout_of(f"Time from the start of cycle {first + 1:,} (ms)", "Power (W)", height=320)
     layout["shapes"] = [
-        _span((float(trace.start_s[i]) - start) * 1e3, (float(trace.end_s[i]) - start) * 1e3, 0.16 if i % 2 else 0.08)
+        _span((float(trace.start_s[i]) - start) * 1e3, (float(trace.end_s[i]) - start) * 1e3, 0.26 if i % 2 else 0.13)
         for i in range(first, last + 1)
     ]
     without_legend(layout)

@@ -92,7 +92,7 @@ def mapping_findings(info: MappingInfo) -> list[Finding]:
         )
     if info.run.get("interrupted"):
         found.append(Finding(Weight.CAUTION, "The recording was interrupted; its complete cycles are kept"))
-    return found + [Finding(Weight.CAUTION, warning) for warning in info.warnings]
+    return found + [_warning_finding(warning) for warning in info.warnings]
 
 
 def made_of_mapping(info: MappingInfo | None, method: str, idle_power_w: float | None) -> dict[str, str]:
@@ -121,6 +121,12 @@ def plain_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def _warning_finding(warning: str) -> Finding:
+    """A warning of the mapping; of its advice only what would help, for what is wrong is told of the layers."""
+    _, found, advice = warning.partition("; what would help: ")
+    return Finding(Weight.NOTE, f"What would help: {advice}") if found else Finding(Weight.CAUTION, warning)
+
+
 def _closure_finding(closure: float | None) -> Finding:
     if closure is None:
         return Finding(Weight.NOTE, "Whether the energies add up is not known: the log or the layers are incomplete")
@@ -132,8 +138,8 @@ def _closure_finding(closure: float | None) -> Finding:
 
 
 def _runtimes(folder: Path) -> dict[str, Estimate | None]:
-    """Runtimes with their scatter, where a file has every cycle."""
-    if not (folder / METRICS_FILE).is_file():
+    """Runtimes with their scatter from the base method's file, which has every cycle, where ours is not there."""
+    if (folder / LAYER_POWER_FILE).is_file() or not (folder / METRICS_FILE).is_file():
         return {}
     metrics = read_layer_metrics(folder / METRICS_FILE)
     return {layer.name: Estimate.of_values(layer.latency_ms / 1e3) for layer in metrics}

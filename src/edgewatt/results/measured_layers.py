@@ -15,7 +15,7 @@ from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.results.estimate import Estimate, product
 from edgewatt.results.network_result import Finding, LayerResult, Weight
 
-#: Blocks that the window method's interval is the scatter of.
+#: Blocks whose scatter the intervals of runtimes, and of the window method's powers, are from.
 _BLOCKS = 20
 _FEW_SAMPLES = 10
 
@@ -45,10 +45,10 @@ def measured_layer(
         power: Its row of `layer_power.csv`.
         layer: What the engine knows of it.
         idle_power_w: Idle power; None where it is not known.
-        runtime_s: Its runtime with an interval; None takes the row's, without one.
+        runtime_s: Its runtime, where a file has every cycle of it; None takes the row's.
         method: The mapping method: the window method's interval is of the means of blocks.
     """
-    runtime = runtime_s or Estimate(power.runtime_ms / 1e3)
+    runtime = runtime_s or _row_runtime(power)
     degrees = max(1, min(_BLOCKS, power.samples) - 1) if method == "window" else inf
     power_w = above = None
     if power.power_w is not None:
@@ -112,8 +112,19 @@ def layer_findings(layers: Sequence[LayerResult], method: str) -> list[Finding]:
         )
     few = sum(layer.power_w is not None and (layer.samples or 0) < _FEW_SAMPLES for layer in executed)
     if few:
-        found.append(Finding(Weight.CAUTION, f"{few} layers have fewer than {_FEW_SAMPLES} power values"))
+        found.append(
+            Finding(
+                Weight.CAUTION,
+                f"{few} {'layer has' if few == 1 else 'layers have'} fewer than {_FEW_SAMPLES} power values",
+            )
+        )
     return found
+
+
+def _row_runtime(power: LayerPower) -> Estimate:
+    # A row does not tell the number of cycles: as if they fill all blocks.
+    low, high = power.runtime_low_ms, power.runtime_high_ms
+    return Estimate(power.runtime_ms, low, high, _BLOCKS - 1).scaled(1e-3)
 
 
 def _remarks(power: LayerPower) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.results.estimate import Estimate, added
+from edgewatt.tabular import Tabular
 
 
 class Source(str, Enum):
@@ -121,7 +122,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class NetworkResult:
+class NetworkResult(Tabular):
     """What is known of a network on a board; None is unknown.
 
     Attributes:

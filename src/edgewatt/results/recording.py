@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edgewatt.errors import EdgewattError, warn
+from edgewatt.errors import EdgewattError, EdgewattWarning, warn
 from edgewatt.formats.benchmark import BenchmarkResult, read_benchmark_result
 from edgewatt.formats.engine_info import EngineInfo, read_engine_info
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
+from edgewatt.formats.isolated import is_isolated
 from edgewatt.formats.layer_cycles import LayerCycles, match_layers
 from edgewatt.formats.layer_latency import LayerLatencies, read_layer_latencies
 from edgewatt.formats.power_log import PowerLog, read_power_log
@@ -32,9 +34,9 @@ _BLOCKS = 20
 
 
 def is_recording(folder: Path) -> bool:
-    """Whether a folder is a raw recording's."""
+    """Whether a folder is a raw recording's; an isolated one has nothing to show before it is mapped."""
     paths = RecordingPaths(folder.resolve())
-    return paths.power_log.is_file() or paths.layer_latency.parent.is_dir()
+    return not is_isolated(paths.folder) and (paths.power_log.is_file() or paths.layer_latency.parent.is_dir())
 
 
 def read_recorded(folder: Path, *, map_layers: bool = True) -> NetworkResult:
@@ -83,7 +85,9 @@ def _with_power(
         finding = Finding(Weight.NOTE, f"There is no {missing}, so layers have runtimes alone")
         return replace(bare, findings=(*bare.findings, finding))
     try:
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+            # What it warns of is in what it returns, or was told when the files were read.
+            warnings.simplefilter("ignore", EdgewattWarning)
             mapped = map_recording(paths, Path(scratch) / paths.model, bare.idle_power_w * 1e6)
     except EdgewattError as error:
         finding = Finding(Weight.BAD, f"Its power could not be mapped to layers, which have runtimes alone: {error}")

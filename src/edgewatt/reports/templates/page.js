@@ -23,6 +23,9 @@
       yaxis: { ...axis, ...layout.yaxis },
       // On a screen that is touched, dragging scrolls the page.
       dragmode: coarse.matches ? false : layout.dragmode,
+      // Levels and their names lie on bars of any colour.
+      shapes: (layout.shapes ?? []).map((s) => (s.type === "line" ? { ...s, line: { ...s.line, color: colour("--text") } } : s)),
+      annotations: (layout.annotations ?? []).map((a) => ({ ...a, bgcolor: colour("--panel") })),
     };
   }
 
@@ -33,18 +36,39 @@
     drawn.add(element);
   }
 
+  const whenIdle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
   const watcher = new IntersectionObserver(
     (entries) => {
-      for (const entry of entries) {
-        if (entry.isIntersecting) {
-          watcher.unobserve(entry.target);
-          draw(entry.target);
-        }
+      for (const { isIntersecting, target, boundingClientRect: box } of entries) {
+        if (!isIntersecting) continue;
+        watcher.unobserve(target);
+        // What is in view comes first.
+        if (box.top < innerHeight && box.bottom > 0) draw(target);
+        else whenIdle(() => drawn.has(target) || draw(target));
       }
     },
     { rootMargin: "400px" },
   );
   document.querySelectorAll(".plot").forEach((element) => watcher.observe(element));
+
+  // Paper shows everything, in light colours.
+
+  const folded = [...document.querySelectorAll("details")];
+  let before = null;
+  addEventListener("beforeprint", () => {
+    before = { theme: root.dataset.theme, open: folded.map((element) => element.open) };
+    root.dataset.theme = "light";
+    folded.forEach((element) => { element.open = true; });
+    document.querySelectorAll(".plot").forEach(draw);
+  });
+  addEventListener("afterprint", () => {
+    if (before === null) return;
+    if (before.theme) root.dataset.theme = before.theme;
+    else delete root.dataset.theme;
+    folded.forEach((element, i) => { element.open = before.open[i]; });
+    before = null;
+    drawn.forEach(draw);
+  });
 
   // Theme: the system's, until the switch says otherwise.
 
