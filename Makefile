@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format clean
+.PHONY: help demo test lint format docs clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1	\2/'
@@ -23,8 +23,13 @@ format: $(VENV)/.installed-dev ## Put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(VENV)/.installed-dev ## Bring the pages that are made up to date, and build the site in site/
+	$(BIN)/python tools/command_line_page.py
+	$(BIN)/python tools/run_tutorial.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 clean: ## Remove what the targets made
-	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site build dist .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "edgewatt needs Python 3.10 or newer: make PYTHON=python3.10 ...")'

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
 import re
+import runpy
+import shutil
 import subprocess
-import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from edgewatt.cli import app
+from warm_processes import WarmProcesses
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Its blocks are the cells of one notebook, which has a test of its own.
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+RUN_PAGES = [page for page in PAGES if page != TUTORIAL]
 COMMAND_LINE = ROOT / "docs" / "command-line.md"
 
 # Blocks of these lines alone are not run: they install, or take minutes.
@@ -25,10 +34,6 @@ _NOT_RUN = re.compile(r"(make|git clone|(python3? -m )?pip install)( |$)")
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Examples are cut short below these keys.
 _MAY_BE_CUT = frozenset({"metrics"})
-
-
-_GROUP: Any = typer.main.get_command(app)
-COMMANDS: dict[str, Any] = _GROUP.commands
 
 
 @dataclass(frozen=True)
@@ -61,17 +66,88 @@ def page_name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def steps(block: Block) -> list[str]:
+    """What of a block runs by itself: each line of one that only holds commands of edgewatt, else all of it."""
+    if block.language == "bash" and all(line.startswith("edgewatt ") and line[-1] != "\\" for line in block.lines):
+        return block.lines
+    return [block.text]
+
+
+def places(page: Path) -> list[str]:
+    """A name for each step of a page: steps of the same name follow on the same steps, so they do the same."""
+    names = [""]
+    for block in blocks(page):
+        if block.runs:
+            for step in steps(block):
+                names.append(hashlib.sha256(f"{names[-1]}\0{block.language}\0{step}".encode()).hexdigest())
+    return names[1:]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a step did."""
+
+    status: int
+    output: str
+    errors: str
+
+
+@dataclass(frozen=True)
+class SharedSteps:
+    """Steps that several pages begin with are run once, by whichever process of the tests comes first."""
+
+    folder: Path
+    names: frozenset[str]
+
+    def once(self, name: str, scratch: Path, run: Callable[[], Ran]) -> Ran:
+        """Run a step in `scratch`, or put there what another page's left."""
+        if name not in self.names:
+            return run()
+        kept = self.folder / name
+        with (self.folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                ran = run()
+                # A step that fails is not kept: its page tells of it, and so does the next.
+                if ran.status == 0:
+                    shutil.copytree(scratch, kept / "scratch", symlinks=True)
+                    (kept / "output").write_text(ran.output)
+                return ran
+        shutil.rmtree(scratch)
+        shutil.copytree(kept / "scratch", scratch, symlinks=True)
+        return Ran(0, (kept / "output").read_text(), "")
+
+
+@pytest.fixture(scope="session")
+def shared_steps(tmp_path_factory: pytest.TempPathFactory) -> SharedSteps:
+    # The workers of a parallel run have folders beside each other.
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-steps"
+    folder.mkdir(exist_ok=True)
+    pages_of = Counter(name for page in RUN_PAGES for name in set(places(page)))
+    return SharedSteps(folder, frozenset(name for name, pages in pages_of.items() if pages > 1))
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[WarmProcesses]:
+    # Not in pytest's folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="edgewatt-") as folder, WarmProcesses(Path(folder)) as processes:
+        yield processes
+
+
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
     """An empty folder, with the repository's scripts where a clone has them."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
     for name in ("benchmarks", "tools"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    return tmp_path
+        (folder / name).symlink_to(ROOT / name)
+    return folder
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_every_block_runs(page: Path, scratch: Path) -> None:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+@pytest.mark.parametrize("page", RUN_PAGES, ids=page_name)
+def test_every_block_runs(page: Path, scratch: Path, shared_steps: SharedSteps, warm: WarmProcesses) -> None:
+    names = iter(places(page))
     output = ""
     for block in blocks(page):
         if block.language == "json" and output.lstrip().startswith("{"):
@@ -79,10 +155,16 @@ def test_every_block_runs(page: Path, scratch: Path) -> None:
         output = ""
         if not block.runs:
             continue
-        command = [sys.executable, "-c"] if block.language == "python" else ["bash", "-euo", "pipefail", "-c"]
-        ran = subprocess.run([*command, block.text], cwd=scratch, env=environment, capture_output=True, text=True)
-        assert ran.returncode == 0, f"{page.name}, line {block.line}:\n{block.text}\n{ran.stdout}\n{ran.stderr}"
-        output = ran.stdout
+        run = warm.run_python if block.language == "python" else warm.run_shell
+        for step in steps(block):
+
+            def run_step(step: str = step, run: Callable[[str, Path], Any] = run) -> Ran:
+                done = run(step, scratch)
+                return Ran(done.returncode, done.stdout, done.stderr)
+
+            ran = shared_steps.once(next(names), scratch, run_step)
+            assert ran.status == 0, f"{page.name}, line {block.line}:\n{step}\n{ran.output}\n{ran.errors}"
+            output = ran.output
 
 
 def assert_same_layout(shown: Any, printed: Any, where: str) -> None:
@@ -200,32 +282,10 @@ def test_what_is_looked_for_is_found(what: str, line: str) -> None:
     assert not _FORBIDDEN[what].search("an inference session reads /proc, then homework/ and network/layers")
 
 
-def section(command: str) -> str:
-    """What the page says of a command."""
-    parts = re.split(r"^## `edgewatt ([a-z-]+)`$", COMMAND_LINE.read_text(), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True)).get(command, "")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_is_on_the_page(name: str) -> None:
-    command, text = COMMANDS[name], section(name)
-    assert text, f"there is no section of `edgewatt {name}`"
-    options = {
-        spelling
-        for parameter in command.params
-        for spelling in (*parameter.opts, *parameter.secondary_opts)
-        if spelling.startswith("--")
-    }
-    documented = set(re.findall(r"^\| .*$", text, re.MULTILINE))
-    listed = {spelling for row in documented for spelling in re.findall(r"`(--[a-z-]+)", row.split(" | ")[0])}
-    assert listed | {"--help"} == options | {"--help"}
-    arguments = [p for p in command.params if not any(spelling.startswith("-") for spelling in p.opts)]
-    assert all(f"`{argument.name.upper()}`" in text for argument in arguments)
-
-
-def test_no_section_is_of_a_command_that_is_gone() -> None:
-    documented = re.findall(r"^## `edgewatt ([a-z-]+)`$", COMMAND_LINE.read_text(), re.MULTILINE)
-    assert documented == list(COMMANDS)
+def test_the_page_of_commands_says_what_their_help_says() -> None:
+    made = runpy.run_path(str(ROOT / "tools" / "command_line_page.py"))
+    page = COMMAND_LINE.read_text()
+    assert page == made["updated"](page, made["commands"](app)), "out of date: make docs brings it up to date"
 
 
 def test_the_picture_needs_nothing_from_elsewhere() -> None:
