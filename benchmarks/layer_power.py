@@ -18,6 +18,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from edgewatt.formats.engine_info import EngineInfo
 from edgewatt.formats.layer_cycles import LayerCycles
@@ -153,6 +155,8 @@ def _error(estimate: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
 
 
 def _correlation(estimate: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    if np.ptp(estimate) < 1e-9:
+        return 0.0  # all layers share one power
     return float(np.corrcoef(estimate, truth)[0, 1])
 
 
@@ -160,9 +164,10 @@ def cramer_rao(settings: SimulationSettings, simulated: SimulatedRecording) -> N
     """Least standard deviation of each layer's power that any unbiased estimator can have, in W.
 
     From the simulation's own truth, by brute force and sharing nothing with the estimator. A conversion's value is
-    normal around its true mean, with the sensor's noise, its rounding as step / sqrt(12), and what an inference that is
-    only known to within its report's delay adds. Unknown are the layers' and the gaps' powers, the conversion's delay
-    and length, and the lag where there is one; the clock, the noise and the drift are taken as known.
+    normal around its true mean, with the sensor's noise, its rounding as step / sqrt(12), and a shift of each
+    inference, which is known to within its report's delay and shared by all values that it is in. Unknown are the
+    layers' and the gaps' powers, the conversion's delay and length, and the lag where there is one; the clock, the
+    noise and the drift are taken as known.
     NaN where the chip averages over conversions.
     """
     timeline, sensor, profiler = simulated.timeline, settings.sensor, settings.profiler
@@ -188,22 +193,52 @@ def cramer_rao(settings: SimulationSettings, simulated: SimulatedRecording) -> N
         longer, shorter = (shares(start, end, sensor.lag_s + sign * step) for sign in (1, -1))
         changes.append((longer - shorter) @ power)
     columns = np.column_stack([design, *(change / (2 * step) * 1e-5 for change in changes)])
-    timing_s = 0.0 if profiler.own_ends else (profiler.report_delay_s[1] - profiler.report_delay_s[0]) / np.sqrt(12)
-    slopes = [
-        (trace.integral(edge + step, sensor.lag_s) - trace.integral(edge - step, sensor.lag_s)) @ power / (2 * step)
-        - settings.cycles.gap_power_w
-        for edge in (start, end)
-    ]
-    slope = np.hypot(*slopes) / (end - start)
     noise_a = sensor.current_noise_a * np.sqrt(1.1e-3 / sensor.conversion_time_s)
     volts = ORIN_NANO.bus_voltage_v
-    variance = (noise_a * volts) ** 2 + (sensor.current_step_a * volts) ** 2 / 12 + (slope * timing_s) ** 2
-    information = columns.T @ (columns / variance[:, None])
+    variance = (noise_a * volts) ** 2 + (sensor.current_step_a * volts) ** 2 / 12
+    timing_s = 0.0 if profiler.own_ends else (profiler.report_delay_s[1] - profiler.report_delay_s[0]) / np.sqrt(12)
+    shifts = _shifts(simulated, trace, start, end, power, sensor.lag_s) * timing_s
+    information = _information(columns, variance, shifts)
     alive = np.diag(information) > 0
     deviation = np.full(len(power), np.inf)
     inverse = np.linalg.inv(information[np.ix_(alive, alive)])
     deviation[alive[: len(power)]] = np.sqrt(np.diag(inverse))[: np.count_nonzero(alive[: len(power)])]
     return deviation[:-1]
+
+
+def _shifts(
+    simulated: SimulatedRecording,
+    trace: _Occupancy,
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    power: NDArray[np.float64],
+    lag_s: float,
+) -> sparse.csr_array:
+    """Change of each value in W/s by a shift of each inference, shape (values, cycles).
+
+    A conversion that begins and ends in one inference sees it shifted at both edges. What earlier inferences have left
+    in the lag is counted as the last one's.
+    """
+    step, gap = 1e-6, power[-1]
+    borders = 0.5 * (simulated.timeline.end_s[:-1] + simulated.timeline.start_s[1:])
+    rows, cycles, slopes = [], [], []
+    for edge, sign in ((end, -1.0), (start, 1.0)):
+        now = (trace.integral(edge + step, lag_s) - trace.integral(edge - step, lag_s)) @ power / (2 * step) - gap
+        rows.append(np.arange(len(edge)))
+        cycles.append(np.searchsorted(borders, edge))
+        slopes.append(sign * now / (end - start))
+    shape = (len(start), len(borders) + 1)
+    return sparse.csr_array((np.concatenate(slopes), (np.concatenate(rows), np.concatenate(cycles))), shape=shape)
+
+
+def _information(columns: NDArray[np.float64], variance: float, shifts: sparse.csr_array) -> NDArray[np.float64]:
+    """Fisher information of values with independent noise, and noise that the values of an inference share.
+
+    With C the columns, S the shifts and v the variance, C' inverse(v + S S') C by Woodbury's formula.
+    """
+    inner = sparse.eye_array(shifts.shape[1], format="csc") * variance + (shifts.T @ shifts).tocsc()
+    seen = shifts.T @ columns
+    return np.asarray((columns.T @ columns - seen.T @ splu(inner.tocsc()).solve(seen)) / variance)
 
 
 def _reading_times_s(simulated: SimulatedRecording, settings: SimulationSettings) -> NDArray[np.float64]:

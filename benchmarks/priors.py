@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from densenets import PUBLISHED, densenet
 from edgewatt.networks.architectures import network_layers
+from edgewatt.networks.onnx_layers import layers_from_onnx
 from edgewatt.predictors.prior import CALIBRATION_FILE, PriorCalibration, write_calibration
 from edgewatt.predictors.prior_calibration import (
     LayersOf,
@@ -24,23 +27,37 @@ from edgewatt.predictors.prior_calibration import (
     compare,
     covering_factor,
     group_errors,
-    leave_one_board_out,
+    leave_out,
 )
 from edgewatt.predictors.published import PublishedResult, read_published_results, split_results
 from edgewatt.reports.tables import new_table, number
+
+_DENSENETS = {(name, "float16", 1) for name in PUBLISHED}
 
 
 def layers_of(results: Sequence[PublishedResult]) -> LayersOf:
     """Layers of every network that results name."""
     keys = {(result.network, result.precision, result.batch) for result in results}
-    return {key: network_layers(key[0], batch=key[2], precision=key[1]) for key in sorted(keys)}
+    shipped = {key: network_layers(key[0], batch=key[2], precision=key[1]) for key in sorted(keys - _DENSENETS)}
+    built = {key: layers_from_onnx(densenet(*PUBLISHED[key[0]][:2]), precision=key[1]) for key in sorted(_DENSENETS)}
+    return {**shipped, **built}
+
+
+def densenet_results(results: Sequence[PublishedResult]) -> list[PublishedResult]:
+    """The published results of networks that do not ship; all of them are tests."""
+    known = next(result for result in results if result.network == "densenet121")
+    return [
+        replace(known, network=name, runtime_ms=1e3 / images_per_s, use="test")
+        for name, (_, _, images_per_s) in PUBLISHED.items()
+    ]
 
 
 def evaluate(results: Sequence[PublishedResult]) -> tuple[PriorCalibration, dict[str, list[PriorError]]]:
     """Calibrate, and compare with every result.
 
     Returns:
-        The calibration, and the errors on what it was calibrated on, on the test, and with each board left out.
+        The calibration, and the errors on what it was calibrated on, on the test, and with each board, network and
+        publisher left out.
     """
     layers = layers_of(results)
     calibration, test = split_results(results)
@@ -48,9 +65,11 @@ def evaluate(results: Sequence[PublishedResult]) -> tuple[PriorCalibration, dict
     errors = {
         "calibrated on": [compare(result, layers, parameters) for result in calibration],
         "test": [compare(result, layers, parameters) for result in test],
-        "board left out": leave_one_board_out(results, layers),
+        "board left out": leave_out(results, layers, lambda result: result.board),
+        "network left out": leave_out(results, layers, lambda result: result.network),
+        "publisher left out": leave_out(results, layers, lambda result: result.publisher),
     }
-    unseen = (group_errors(errors["test"]), group_errors(errors["board left out"]))
+    unseen = [group_errors(part) for name, part in errors.items() if name != "calibrated on"]
     known = PriorCalibration(
         parameters,
         runtime_factor=max(covering_factor(found.runtime) for found in unseen),
@@ -136,7 +155,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="replace the calibration that ships with the package")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/priors.md")
     arguments = parser.parse_args()
-    known, errors = evaluate(read_published_results())
+    results = read_published_results()
+    known, errors = evaluate([*results, *densenet_results(results)])
     if arguments.markdown:
         print(markdown_table(errors))
         return

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from deconvolution_cases import jittered_ends, layer_cycles, power_log, recording_of
+from threadpoolctl import threadpool_limits
 
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.engine_info import EngineInfo
@@ -25,6 +27,14 @@ from edgewatt.simulation.settings import REFERENCE, REFERENCE_WITH_LAG, Simulati
 from edgewatt.simulation.simulate import simulate
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """As `map_recording` does: the matrices are small, and threads would wait for each other."""
+    with threadpool_limits(limits=1):
+        yield
+
+
+@cache
 def _simulate(settings: SimulationSettings, seed: int = 0) -> SimulatedRecording:
     return simulate_network(network_layers("resnet18"), ORIN_NANO, settings, name="resnet18", seed=seed)
 
@@ -72,7 +82,7 @@ def test_powers_of_a_recording_in_the_base_format() -> None:
 
 
 def test_lag_and_warming() -> None:
-    simulated = _simulate(REFERENCE_WITH_LAG.with_cycles(5000))
+    simulated = _simulate(REFERENCE_WITH_LAG.with_cycles(3000))
     run = deconvolve(recording_of(simulated), simulated.idle_power_w)
     error, _ = _error_and_correlation(run, simulated)
     assert error < 0.12
@@ -82,13 +92,13 @@ def test_lag_and_warming() -> None:
 def test_intervals_hold_the_truth() -> None:
     covered: list[bool] = []
     for seed in range(6):
-        simulated = _simulate(REFERENCE.with_cycles(2000), seed)
+        simulated = _simulate(REFERENCE.with_cycles(1000), seed)
         covered += _covered(deconvolve(recording_of(simulated), simulated.idle_power_w), simulated)
     assert 0.8 <= np.mean(covered) <= 0.99
 
 
 def test_a_slow_sensor_tells_the_network_and_few_layers() -> None:
-    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=8244e-6)).with_cycles(8000)
+    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=8244e-6)).with_cycles(4000)
     simulated = _simulate(settings)
     run = deconvolve(recording_of(simulated), simulated.idle_power_w)
     told = [row.identifiable for row in run.layers if row.power_w is not None]
@@ -99,7 +109,7 @@ def test_a_slow_sensor_tells_the_network_and_few_layers() -> None:
 
 
 def test_a_sensor_faster_than_its_polls_with_known_settings() -> None:
-    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=140e-6)).with_cycles(3000)
+    settings = replace(REFERENCE, sensor=replace(REFERENCE.sensor, conversion_time_s=140e-6)).with_cycles(1000)
     simulated = _simulate(settings)
     sensor = {"channels": 3, "samples": 1, "shunt_conversion_time_us": 140, "bus_conversion_time_us": 140}
     run = deconvolve(
@@ -113,7 +123,7 @@ def test_a_sensor_faster_than_its_polls_with_known_settings() -> None:
 
 
 def test_pauses_before_layers_are_found() -> None:
-    settings = replace(REFERENCE, cycles=replace(REFERENCE.cycles, launch_gap_s=3e-6)).with_cycles(4000)
+    settings = replace(REFERENCE, cycles=replace(REFERENCE.cycles, launch_gap_s=3e-6)).with_cycles(3000)
     simulated = _simulate(settings)
     run = deconvolve(recording_of(simulated), simulated.idle_power_w)
     assert run.diagnostics["timeline"]["pause_before_layers_s"] == pytest.approx(3e-6, rel=0.4)
@@ -162,7 +172,12 @@ def test_files(tmp_path: Path) -> None:
     assert (folder / "power_runtime_mapping_layerwise.csv").exists()
     batch = map_recordings(raw, tmp_path / "pre", method="deconvolve")
     assert not batch.failed
-    assert sorted(path.name for path in folder.iterdir()) == ["layer_power.csv", "mapping.json", "trt_engine_info.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "layer_power.csv",
+        "made_from.json",
+        "mapping.json",
+        "trt_engine_info.json",
+    ]
     info = read_mapping_info(folder / "mapping.json")
     assert info.method == "deconvolve"
     assert info.energy_closure is not None
@@ -182,29 +197,55 @@ def test_progress_is_told() -> None:
     assert told[-1] == "intervals"
 
 
-@pytest.mark.parametrize("channels", [1, 3])
-def test_a_clock_faster_than_the_polls_is_found_in_the_values(channels: int) -> None:
+def _fast(channels: int, cycles: int, seed: int) -> SimulatedRecording:
     sensor = replace(REFERENCE.sensor, conversion_time_s=140e-6, channels=channels)
-    simulated = _simulate(replace(REFERENCE, sensor=sensor).with_cycles(3000), 1)
+    return _simulate(replace(REFERENCE, sensor=sensor).with_cycles(cycles), seed)
+
+
+def test_a_clock_faster_than_the_polls_is_found_in_the_values() -> None:
+    simulated = _fast(1, 1500, 1)
     run = deconvolve(recording_of(simulated), simulated.idle_power_w)
     period = float(np.diff(simulated.conversions.shunt_end_s).mean())
     assert run.diagnostics["clock"]["period_s"] == pytest.approx(period, rel=5e-5)
-    assert run.diagnostics["response"]["length_s"] == pytest.approx(period / (2 * channels), rel=0.03)
+    assert run.diagnostics["response"]["length_s"] == pytest.approx(period / 2, rel=0.03)
     error, correlation = _error_and_correlation(run, simulated)
     assert error < 0.03
     assert correlation > 0.98
     assert np.mean(_covered(run, simulated)) >= 0.7
 
 
-@pytest.mark.parametrize("channels", [1, 3])
-def test_a_clock_that_no_setting_has_is_not_believed(channels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_no_setting_has_is_found_near_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two channels of 204 us take 816 us, near three of 140 us: 840 us.
+    monkeypatch.setattr(fast_search, "_CONVERSIONS_S", (204e-6,))
+    simulated = _fast(3, 1000, 0)
+    run = deconvolve(recording_of(simulated), simulated.idle_power_w)
+    period = float(np.diff(simulated.conversions.shunt_end_s).mean())
+    assert run.diagnostics["clock"]["period_s"] == pytest.approx(period, rel=1e-4)
+    assert run.diagnostics["response"]["length_s"] == pytest.approx(period / 6, rel=0.05)
+
+
+def test_a_wrong_clock_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Without the true conversion time in the table the search can only come up with wrong clocks.
-    monkeypatch.setattr(fast_search, "_CONVERSIONS_S", (204e-6, 332e-6, 588e-6))
-    sensor = replace(REFERENCE.sensor, conversion_time_s=140e-6, channels=channels)
-    simulated = _simulate(replace(REFERENCE, sensor=sensor).with_cycles(2000))
+    monkeypatch.setattr(fast_search, "_CONVERSIONS_S", (204e-6, 332e-6))
+    simulated = _fast(1, 1000, 0)
     run = deconvolve(recording_of(simulated), simulated.idle_power_w)
     assert run.diagnostics["clock"] is None
     assert not any(row.identifiable for row in run.layers)
+    assert np.mean(_covered(run, simulated)) > 0.9
     energy = sum(row.energy_mj or 0.0 for row in run.layers)
-    assert energy == pytest.approx(float(simulated.truth["energy_mj"].sum()), rel=0.05)
+    assert energy == pytest.approx(float(simulated.truth["energy_mj"].sum()), rel=0.02)
+    assert abs(run.energy_closure.difference) < 0.01
     assert any("clock was not found" in warning for warning in run.warnings)
+
+
+def test_hardly_more_values_than_unknowns_tell_the_network_alone() -> None:
+    simulated = _simulate(REFERENCE.with_cycles(150))
+    run = deconvolve(recording_of(simulated), simulated.idle_power_w)
+    assert not any(row.identifiable for row in run.layers)
+    assert len({row.power_w for row in run.layers if row.power_w is not None}) == 1
+    assert all(_covered(run, simulated))
+    assert any("unknowns" in warning for warning in run.warnings)
+    network = run.diagnostics["network"]
+    true = simulated.truth.filter(simulated.truth["runtime_ms"] > 0)
+    true_w = float(true["energy_mj"].sum() / true["runtime_ms"].sum())
+    assert network["power_w"] == pytest.approx(true_w, abs=4 * network["power_error_w"])

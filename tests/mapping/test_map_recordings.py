@@ -26,6 +26,7 @@ def test_files_of_a_mapped_recording(builder: Builder, tmp_path: Path) -> None:
     folder = tmp_path / "pre" / "net"
     assert sorted(path.name for path in folder.iterdir()) == [
         "layer_power.csv",
+        "made_from.json",
         "mapping.json",
         "power_runtime_mapping_layerwise.csv",
         "trt_engine_info.json",

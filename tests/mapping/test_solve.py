@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgewatt.mapping.noise import estimate_noise, robust_weights
-from edgewatt.mapping.solve import Prior, drift_basis, drift_columns, learned_prior, posterior, solve
+from edgewatt.mapping.solve import Prior, drift_basis, drift_columns, posterior, solve
 
 TRUTH_W = np.array([6.0, 9.0, 11.0, 5.0])
 LOOSE = Prior(np.full(4, 7.0), np.full(4, 1e3))
@@ -44,17 +44,6 @@ def test_no_power_falls_below_its_bound() -> None:
     least = np.array([-np.inf, -np.inf, -np.inf, 4.0])
     found = solve(shares, np.empty((300, 0)), value, np.ones(300), LOOSE, least)
     assert found.power_w[3] == pytest.approx(4.0)
-
-
-def test_the_prior_learns_that_short_layers_draw_less() -> None:
-    runtime = np.geomspace(10e-6, 1e-3, 12)
-    power = 5 + 1.5 * np.log(runtime / 100e-6)
-    power[0] += 30.0  # not told at all
-    covariance = np.diag([1e4] + [1e-4] * 11)
-    prior = Prior(np.full(13, 6.0), np.full(13, 8.0))
-    learned = learned_prior(np.append(power, 4.0), np.pad(covariance, (0, 1)), runtime, prior)
-    assert learned.mean_w[0] == pytest.approx(5 + 1.5 * np.log(0.1), abs=0.1)
-    assert (learned.mean_w[12], learned.deviation_w[12]) == (6.0, 8.0)
 
 
 def test_noise_of_the_sensor_and_of_timing_are_told_apart() -> None:

@@ -18,6 +18,8 @@ def test_one_layer_by_hand() -> None:
     # Two values: mean 6, standard error 1, Student's t at 95 % with one degree of freedom 6.3138.
     assert layer.power_low_w == pytest.approx(6 - 6.3138, abs=1e-4)
     assert layer.power_high_w == pytest.approx(6 + 6.3138, abs=1e-4)
+    # Three runtimes: standard error 0.1 / sqrt(3), Student's t with two degrees of freedom 2.9200.
+    assert (layer.runtime_low_ms, layer.runtime_high_ms) == pytest.approx((0.2 - 0.16859, 0.2 + 0.16859), abs=1e-5)
 
 
 def test_a_layer_without_readings_has_a_runtime_and_no_power() -> None:
@@ -61,6 +63,7 @@ def test_energies_add_up_where_windows_are_right() -> None:
     assert closure.gaps_j == pytest.approx(9 * 3e-3)
     assert closure.measured_j == pytest.approx(0.020 + 0.027, rel=0.03)
     assert abs(closure.difference) < 0.03
+    assert (closure.layers_w, closure.gaps_w) == pytest.approx((2.0, 1.0))
 
 
 def test_no_closure_without_power_or_cover() -> None:

@@ -12,6 +12,8 @@ import pytest
 from edgewatt.formats.csv_file import write_csv
 from edgewatt.formats.training_tables import BASE_FEATURES, table_path
 from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors import registry
+from edgewatt.predictors.targets import Target
 
 TableMaker = Callable[..., pl.DataFrame]
 
@@ -86,3 +88,9 @@ def training_dir(tmp_path: Path, convolutions: TableMaker, dense_layers: TableMa
         if index < 3:
             write_csv(table_path(folder / name, LayerKind.DENSE), dense_layers(2, seed=index))
     return folder
+
+
+@pytest.fixture
+def quick_polynomials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NeuralPower's polynomials of degree 1, which are fitted in a tenth of the time."""
+    monkeypatch.setattr(registry, "NEURALPOWER_SETTINGS", {target: {"degree": 1} for target in Target})

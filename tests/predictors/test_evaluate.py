@@ -15,12 +15,10 @@ from edgewatt.formats.network_info import NetworkInfo, write_network_info
 from edgewatt.formats.training_tables import read_table, table_path
 from edgewatt.networks.architectures import network_layers
 from edgewatt.networks.layer import LayerKind
-from edgewatt.predictors import registry
 from edgewatt.predictors.evaluate import evaluate
 from edgewatt.predictors.folder import load_predictors
 from edgewatt.predictors.metrics import rank_correlation
 from edgewatt.predictors.prediction import predict
-from edgewatt.predictors.targets import Target
 from edgewatt.predictors.training import train
 from edgewatt.reports.evaluation import evaluation_json
 
@@ -57,11 +55,10 @@ def measured_dir(training_dir: Path) -> Path:
     return training_dir
 
 
-def test_each_protocol_is_scored_beside_the_baselines(measured_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("quick_polynomials")
+def test_each_protocol_is_scored_beside_the_baselines(measured_dir: Path) -> None:
     for name in ("bx", "cx", "dx", "ex", "fx"):
         shutil.rmtree(measured_dir / name)
-    # Polynomials of degree 1 are fitted in a tenth of the time.
-    monkeypatch.setattr(registry, "NEURALPOWER_SETTINGS", {target: {"degree": 1} for target in Target})
     steps: list[str] = []
     found = evaluation_json(evaluate(measured_dir, progress=steps.append, named_families={"ax": "second"}))
     assert set(found["protocols"]) == {"network", "family", "row"}
@@ -74,11 +71,14 @@ def test_each_protocol_is_scored_beside_the_baselines(measured_dir: Path, monkey
         assert layers["physics"]["grouping"] == protocol
         assert layers["physics"]["mape"] < 0.2 * layers["mean"]["mape"]
         energy = scored["network"]["energy"]
-        assert set(energy["baselines"]) == {"neuralpower", "macs+bytes+layers", "mean"}
+        assert set(energy["baselines"]) == {"sum of layers", "neuralpower", "macs+bytes+layers", "mean"}
         assert energy["cv"]["mape"] < energy["baselines"]["mean"]["cv"]["mape"]
         assert energy["cv"]["rank_correlation"] > 0.8
+        # Seven networks of 12 convolutions, all predicted by the predictor of their kind.
+        assert scored["coverage"] == {"predicted_layers": 84, "fallback_layers": 0, "uncovered_layers": 0}
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_training_with_whole_networks(measured_dir: Path, tmp_path: Path) -> None:
     result = train(measured_dir, tmp_path / "predictors")
     metrics = json.loads((tmp_path / "predictors" / "metrics.json").read_text())
@@ -88,6 +88,7 @@ def test_training_with_whole_networks(measured_dir: Path, tmp_path: Path) -> Non
     assert set(entry["baselines"]) == {"mean", "neuralpower"}
     assert 0.8 < entry["interval"]["coverage"]["mean"] < 0.97
     assert metrics["network"]["energy"]["cv"]["mape"] < 0.1
+    assert metrics["network"]["energy"]["interval"]["covered"] >= 0.75
     predictors = load_predictors(tmp_path / "predictors")
     assert predictors.calibration is not None
     assert predictors.calibration.networks == 12
@@ -100,6 +101,7 @@ def test_training_with_whole_networks(measured_dir: Path, tmp_path: Path) -> Non
     assert "| energy | 12 |" in card
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_every_executed_layer_is_predicted_with_an_interval(measured_dir: Path, tmp_path: Path) -> None:
     train(measured_dir, tmp_path / "predictors")
     found = predict(network_layers("lenet"), load_predictors(tmp_path / "predictors"))

@@ -36,3 +36,11 @@ def test_zero_values_are_left_out_of_relative_errors() -> None:
 def test_one_row_and_equal_rows_have_no_r2() -> None:
     assert scores(np.array([2.0]), np.array([1.0]), ["a"]).r2 is None
     assert scores(np.array([2.0, 2.0]), np.array([1.0, 2.0]), ["a", "b"]).r2 is None
+
+
+def test_rounding_noise_is_no_variation() -> None:
+    true = np.array([0.1 + 0.2, 0.3, 0.3, 0.3])  # 0.1 + 0.2 differs from 0.3 in the last bit
+    assert np.ptp(true) > 0.0
+    found = scores(true, np.array([0.29, 0.3, 0.31, 0.3]), ["a"] * 4)
+    assert found.r2 is None
+    assert found.rank_correlation is None

@@ -15,7 +15,7 @@ import pytest
 from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors import storage
-from edgewatt.predictors.physics_function import PhysicsFunction
+from edgewatt.predictors.physics_function import PhysicsFunction, middle_mean
 from edgewatt.predictors.physics_predictor import PhysicsPredictor
 from edgewatt.predictors.storage import StoredPredictor, read_predictor, write_predictor
 from edgewatt.predictors.targets import Target
@@ -46,6 +46,22 @@ def test_new_layers_like_those_trained_on(fitted: PhysicsFunction, convolutions:
     found = fitted.estimate(new)
     assert np.abs(found.value / _runtime(new) - 1).mean() < 0.03
     assert found.distant.sum() < 10
+
+
+def test_middle_mean_by_hand() -> None:
+    values = np.log([[1.0, 2.0, 4.0, 8.0], [8.0, 4.0, 2.0, 1.0]])
+    # The middle half of four equal weights are the second and third value, whatever their order.
+    assert np.exp(middle_mean(values, 0.0)) == pytest.approx([8**0.5, 8**0.5])
+    # Weights 8, 4, 2 and 1 of 15: the middle half, 3.75 to 11.25, is 4.25 of the first and 3.25 of the second.
+    assert middle_mean(values, 1.0) == pytest.approx([3.25 / 7.5 * np.log(2.0)] * 2)
+    assert middle_mean(np.array([[3.0]]), 0.5) == pytest.approx([3.0])
+
+
+def test_one_odd_tree_moves_nothing() -> None:
+    agreeing = np.zeros((1, 16))
+    odd = agreeing.copy()
+    odd[0, 5] = 3.0
+    assert middle_mean(odd, 0.5) == pytest.approx(middle_mean(agreeing, 0.5))
 
 
 def test_layers_far_larger_follow_the_costs(fitted: PhysicsFunction, convolutions: Any) -> None:

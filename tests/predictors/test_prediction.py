@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -131,3 +133,10 @@ def test_file(predictors: Predictors, tmp_path: Path) -> None:
     assert table.row(1)[:5] == ("nothing", "other", 0.0, 0.0, 0.0)
     assert table.row(4)[:5] == ("max", "pooling", None, pytest.approx(0.2), None)
     assert table.row(5)[:5] == ("relu", "other", None, None, None)
+
+
+def test_predicting_loads_no_training_library() -> None:
+    # scikit-learn takes a second to load, half of what a prediction may take.
+    code = "import sys, edgewatt.predictors.prediction, edgewatt.reports.predictions; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

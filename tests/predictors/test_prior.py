@@ -28,7 +28,7 @@ from edgewatt.predictors.prior_calibration import (
     compare,
     covering_factor,
     group_errors,
-    leave_one_board_out,
+    leave_out,
 )
 from edgewatt.predictors.prior_model import Clocks, PriorParameters, energies_above_idle_j, runtimes_s
 from edgewatt.predictors.published import PublishedResult, read_published_results, split_results
@@ -79,6 +79,16 @@ def test_runtime_of_a_memory_bound_layer() -> None:
     assert runtimes_s([layer], NANO, PARAMETERS)[0] == pytest.approx(expected)
     slower = runtimes_s([layer], NANO, PARAMETERS, Clocks(gpu=0.9, memory=0.5))[0]
     assert slower - 3e-6 == pytest.approx(2 * (expected - 3e-6))
+
+
+def test_a_copied_tensor_is_one_launch_and_two_ways_more() -> None:
+    layer = convolution(256)
+    copying = replace(layer, copies=3, copied_bytes=1_000_000)
+    plain, more = runtimes_s([layer, copying], NANO, PARAMETERS)
+    # Three launches of 3 us, and a megabyte read and written at 0.8 x 68 GB/s.
+    assert more - plain == pytest.approx(3 * 3e-6 + 2e6 / (0.8 * 68e9))
+    energies = energies_above_idle_j([layer, copying], np.array([plain, plain]), NANO, PARAMETERS)
+    assert energies[1] - energies[0] == pytest.approx(2e6 * 72.8e-12)
 
 
 def test_channels_that_do_not_fill_tiles_cost_as_much_as_those_that_do() -> None:
@@ -191,7 +201,16 @@ def test_split_keeps_groups_together_and_is_a_third() -> None:
     groups, test_groups = {result.group for result in results}, {result.group for result in test}
     assert len(calibration) + len(test) == len(results)
     assert not test_groups & {result.group for result in calibration}
-    assert len(test_groups) == len(groups) // 3
+    later = {result.group for result in results if result.use == "test"}
+    assert len(later) >= 2
+    assert later <= test_groups
+    assert len(test_groups - later) == len(groups - later) // 3
+
+
+def test_publishers() -> None:
+    publishers = {result.publisher for result in read_published_results()}
+    assert {"mlcommons", "NVIDIA-AI-IOT/torch2trt", "Paddle Lite documentation"} <= publishers
+    assert len(publishers) == 4
 
 
 def test_covering_factor() -> None:
@@ -229,7 +248,7 @@ def test_calibration_finds_known_parameters() -> None:
     assert max(abs(error.runtime_log_error) for error in after) < 0.05
     assert max(abs(error.energy_log_error or 0.0) for error in after) < 0.05
     assert found.int8_mac_j == pytest.approx(truth.int8_mac_j, rel=0.2)
-    held_out = leave_one_board_out(results, layers)
+    held_out = leave_out(results, layers, lambda result: result.board)
     assert max(abs(error.runtime_log_error) for error in held_out) < 0.1
 
 
@@ -261,8 +280,8 @@ def test_unseen_results_lie_within_the_interval_that_ships() -> None:
     found = group_errors([compare(result, layers, shipped.parameters) for result in test])
     inside = [abs(error) <= math.log(shipped.runtime_factor) + 1e-9 for error in found.runtime]
     assert np.mean(inside) >= 0.9
-    # The target for results that it has not seen: a factor of 1.6. All but one network keep it.
-    assert sum(abs(error) > math.log(1.6) for error in found.runtime) <= 1
+    # The target for results that it has not seen: a factor of 1.6.
+    assert max(abs(error) for error in found.runtime) < math.log(1.6)
     assert max(abs(error) for error in found.energy) < math.log(1.6)
 
 

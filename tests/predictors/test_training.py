@@ -13,7 +13,7 @@ from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.formats.csv_file import write_csv
 from edgewatt.formats.training_tables import read_table, table_path
 from edgewatt.networks.layer import LayerKind
-from edgewatt.predictors import evaluation, training
+from edgewatt.predictors import evaluation, training_metrics, training_plan
 from edgewatt.predictors.baselines import MeanPredictor
 from edgewatt.predictors.folder import load_predictors
 from edgewatt.predictors.targets import Target
@@ -68,6 +68,7 @@ def test_metrics_file(training_dir: Path, tmp_path: Path) -> None:
         assert entry["test"]["mape"] < 0.05
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_no_holdout_has_no_test_scores(training_dir: Path, tmp_path: Path) -> None:
     metrics = train(training_dir, tmp_path / "predictors").metrics
     assert metrics["dense"]["runtime"]["test"] is None
@@ -88,7 +89,8 @@ def test_held_out_networks_are_never_trained_on(
     def spy(_: str, kind: LayerKind, __: Target, ___: object = None) -> Spy:
         return Spy(kind)
 
-    monkeypatch.setattr(training, "new_predictor", spy)
+    monkeypatch.setattr(training_plan, "new_predictor", spy)
+    monkeypatch.setattr(training_metrics, "new_predictor", spy)
     train(training_dir, tmp_path / "predictors", holdout=["c", "f"], predictor="neuralpower")
     assert len(seen) > 20
     assert set().union(*seen) == {"a", "b", "d", "e"}
@@ -103,6 +105,7 @@ def test_held_out_values_change_nothing(training_dir: Path, tmp_path: Path) -> N
         assert (tmp_path / "before" / name).read_bytes() == (tmp_path / "after" / name).read_bytes()
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_rows_without_power_train_runtime_alone(training_dir: Path, tmp_path: Path) -> None:
     path = table_path(training_dir / "a", CONV)
     write_csv(path, read_table(path, CONV).with_columns(power=pl.lit(None, pl.Float64)))
@@ -141,6 +144,7 @@ def test_tuned_degree(training_dir: Path, tmp_path: Path) -> None:
         train(training_dir, tmp_path / "x", tune_degree=True, predictor="mean")
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_the_mean_as_a_predictor(training_dir: Path, tmp_path: Path) -> None:
     result = train(training_dir, tmp_path / "predictors", predictor="mean", holdout=["a"])
     entry = result.metrics["convolutional"]["power"]
@@ -148,6 +152,7 @@ def test_the_mean_as_a_predictor(training_dir: Path, tmp_path: Path) -> None:
     assert entry["test"] == entry["baselines"]["mean"]["test"]
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_what_the_networks_had_in_common(training_dir: Path, tmp_path: Path) -> None:
     for name, idle, method in (("a", 4.0, "window"), ("b", 5.0, "deconvolve")):
         path = table_path(training_dir / name, CONV)
@@ -175,6 +180,7 @@ def test_impossible_training(training_dir: Path, tmp_path: Path, arguments: dict
     assert not (tmp_path / "predictors").exists()
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_failure_leaves_older_predictors(training_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "predictors"
     train(training_dir, folder)
@@ -196,6 +202,7 @@ def test_failure_leaves_older_predictors(training_dir: Path, tmp_path: Path, mon
     assert sorted(path.name for path in tmp_path.iterdir()) == ["predictors", "training_data"]
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_retraining_removes_what_is_no_longer_there(training_dir: Path, tmp_path: Path) -> None:
     folder = tmp_path / "predictors"
     train(training_dir, folder)
@@ -222,12 +229,14 @@ def test_too_few_rows_of_any_kind(training_dir: Path, tmp_path: Path) -> None:
         train(small, tmp_path / "predictors")
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_a_table_without_rows(training_dir: Path, tmp_path: Path) -> None:
     path = table_path(training_dir / "a", DENSE)
     write_csv(path, read_table(path, DENSE).clear())
     assert train(training_dir, tmp_path / "predictors").metrics["dense"]["power"]["cv"]["rows"] == 4
 
 
+@pytest.mark.usefixtures("quick_polynomials")
 def test_score_is_what_cross_validation_says(training_dir: Path, tmp_path: Path) -> None:
     entry = train(training_dir, tmp_path / "predictors").metrics["convolutional"]["power"]
     data = read_training_data(training_dir).tables[CONV]

@@ -21,6 +21,7 @@ from edgewatt.dataset.foreign_rows import ForeignRow, read_rows
 from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.formats.training_tables import column_type, columns, table_path, write_tables
 from edgewatt.networks.layer import LayerKind
+from edgewatt.tabular import Tabular
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class ImportedNetwork:
 
 
 @dataclass(frozen=True)
-class ForeignTables:
+class ForeignTables(Tabular):
     """What a foreign table was turned into.
 
     Attributes:

@@ -116,11 +116,12 @@ def build_tables(folder: Path, min_samples: int) -> NetworkTables:
     engine_path = folder / ENGINE_FILE
     layers = layers_from_engine(read_engine_info(engine_path).layers, str(engine_path))
     by_name = {layer.name: layer for layer in layers}
+    powerless = measured.method == NO_POWER or all(power.power_w is None for power in measured.layers)
     kept: list[tuple[Layer, LayerPower]] = []
     left_out: list[LeftOut] = []
     for power in measured.layers:
         layer = by_name.get(power.layer_name)
-        reason = _reason_to_leave_out(layer, power, 0 if measured.method == NO_POWER else min_samples)
+        reason = _reason_to_leave_out(layer, power, 0 if powerless else min_samples)
         if layer is None or reason is not None:
             left_out.append(LeftOut(power.layer_name, reason or ""))
         else:

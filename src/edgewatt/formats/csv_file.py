@@ -6,6 +6,7 @@ import csv
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -34,9 +35,7 @@ def read_csv(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFram
             column's type.
     """
     try:
-        # An open file, not its path: polars takes brackets and asterisks in a path for a pattern.
-        with path.open("rb") as file:
-            table = pl.read_csv(file, infer_schema=False)
+        table = _parse(path, schema)
         cut = _last_line_if_cut(path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
@@ -55,9 +54,21 @@ def read_csv(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFram
             f"the last line was cut short: {cut[-80:]!r}", where=f"{path}, line {table.height + 1}", fix="Make it again"
         )
     for name, column_type in schema.items():
-        if name in table.columns and column_type is not pl.String:
+        if name in table.columns and column_type is not pl.String and table.schema[name] == pl.String:
             table = table.with_columns(_numbers(table[name], column_type, path))
     return table
+
+
+def _parse(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Parse a file at once where its numbers are plain; as text where one is not, to tell which or make it out."""
+    numbers: dict[str, Any] = {name: kind for name, kind in schema.items() if kind is not pl.String}
+    # An open file, not its path: polars takes brackets and asterisks in a path for a pattern.
+    with path.open("rb") as file:
+        try:
+            return pl.read_csv(file, infer_schema=False, schema_overrides=numbers)
+        except pl.exceptions.PolarsError:
+            file.seek(0)
+            return pl.read_csv(file, infer_schema=False)
 
 
 def check_ended(path: Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import ENOTDIR
 from pathlib import Path
 
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.unfinished import writing_beside
 
 
 def network_folders(folder: Path, made_by: str) -> list[Path]:
@@ -54,23 +53,7 @@ def replacing_folder(folder: Path, *, keep_others: bool) -> Iterator[Path]:
     try:
         folder = folder.resolve()
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # The name may be as long as the file system allows, so it is not part of the hidden one.
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-", suffix=".part") as hidden:
-            beside = Path(hidden) / "new"
-            beside.mkdir()
+        with writing_beside(folder, keep_others=keep_others) as beside:
             yield beside
-            _take_the_place(beside, folder, Path(hidden) / "old", keep_others)
     except OSError as error:
         raise EdgewattError(f"cannot be written: {error.strerror or error}", where=folder) from error
-
-
-def _take_the_place(new: Path, folder: Path, old: Path, keep_others: bool) -> None:
-    if folder.exists():
-        if not folder.is_dir():
-            raise NotADirectoryError(ENOTDIR, "there is a file of that name")
-        folder.replace(old)
-        if keep_others:
-            for path in old.iterdir():
-                if not (new / path.name).exists():
-                    path.replace(new / path.name)
-    new.replace(folder)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from edgewatt.errors import FormatError
+from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.formats.atomic import replacing
 from edgewatt.formats.csv_file import check_ended, read_csv
 from edgewatt.formats.layer_cycles import LayerRuntimes
@@ -26,6 +29,7 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
     EXCLUDING_IDLE: pl.Float64,
     "layer_run_time": pl.Float64,
 }
+_LEAN_SCHEMA: dict[str, Any] = {**_SCHEMA, "layer_name": pl.Categorical, "layer_type": pl.Categorical}
 
 
 def metrics_frame(
@@ -92,14 +96,16 @@ class LayerMetrics:
 
 
 def read_metrics_table(path: Path) -> pl.DataFrame:
-    """Read the file as it is, its columns typed.
+    """Read the file as it is, its columns typed, names and types of layers as categories or text.
 
     Raises:
         FormatError: The file is missing, broken, cut short or without rows, lacks a column, or a runtime or power is
             not finite.
     """
-    table = read_csv(path, _SCHEMA)
-    check_ended(path)
+    table = _read_lean(path)
+    if table is None:
+        table = read_csv(path, _SCHEMA)
+        check_ended(path)
     missing = [name for name in _SCHEMA if name != EXCLUDING_IDLE and name not in table.columns]
     if missing:
         raise FormatError(f"the columns {', '.join(missing)} are missing", where=path, fix="Map it again")
@@ -121,20 +127,63 @@ def read_layer_metrics(path: Path) -> list[LayerMetrics]:
     if EXCLUDING_IDLE in table.columns:
         idle_uw = (table[INCLUDING_IDLE] - table[EXCLUDING_IDLE]).median()
         idle = None if idle_uw is None else float(str(idle_uw)) / 1e6
-    occurrence = pl.int_range(pl.len()).over("cycle", "layer_name").alias("occurrence")
-    groups = table.with_columns(occurrence).partition_by(
-        ["layer_name", "occurrence"], maintain_order=True, as_dict=True
-    )
     return [
         LayerMetrics(
-            name=str(name) if number == 0 else f"{name} ({number + 1})",
+            name=name if number == 0 else f"{name} ({number + 1})",
             backend_type=str(rows["layer_type"][0] or ""),
             power_uw=rows[INCLUDING_IDLE].fill_null(float("nan")).to_numpy(),
             latency_ms=rows["layer_run_time"].to_numpy(),
             idle_power_w=idle,
         )
-        for (name, number), rows in groups.items()
+        for name, number, rows in _by_layer(table)
     ]
+
+
+def _by_layer(table: pl.DataFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """Each layer's name, how many of its name come before it in a cycle, and its rows; in execution order."""
+    width = _layers_of_every_cycle(table)
+    if width is not None:
+        seen: Counter[str] = Counter()
+        for first, name in enumerate(table["layer_name"][:width].cast(pl.String).to_list()):
+            yield name, seen[name], table[first::width]
+            seen[name] += 1
+        return
+    occurrence = pl.int_range(pl.len()).over("cycle", "layer_name").alias("occurrence")
+    groups = table.with_columns(occurrence).partition_by(
+        ["layer_name", "occurrence"], maintain_order=True, as_dict=True
+    )
+    for (name, number), rows in groups.items():
+        yield str(name), int(number), rows
+
+
+def _layers_of_every_cycle(table: pl.DataFrame) -> int | None:
+    """The number of layers, where every cycle has the same ones in the same order, as writers leave it; else None."""
+    cycle = table["cycle"].to_numpy()
+    others = np.flatnonzero(cycle != cycle[0])
+    width = int(others[0]) if len(others) else len(cycle)
+    if len(cycle) % width:
+        return None
+    cycles = cycle.reshape(-1, width)
+    codes = table["layer_name"].cast(pl.Categorical).to_physical().to_numpy().reshape(-1, width)
+    # A cycle that is split would come twice.
+    is_regular = (cycles == cycles[:, :1]).all() and (np.diff(cycles[:, 0]) > 0).all() and (codes == codes[0]).all()
+    return width if is_regular else None
+
+
+def _read_lean(path: Path) -> pl.DataFrame | None:
+    """Read the file without holding any number or repeated name as text, of which millions of rows hold gigabytes.
+
+    Returns:
+        The table; None where anything is off, for the careful reader to tell what.
+    """
+    try:
+        check_ended(path)
+        rows = pl.scan_csv(path, schema_overrides=_LEAN_SCHEMA, infer_schema=False, glob=False)
+        if any(name.endswith("_duplicated_0") for name in rows.collect_schema().names()):
+            return None
+        return rows.collect()
+    except (EdgewattError, OSError, UnicodeError, pl.exceptions.PolarsError):
+        return None
 
 
 def _check_values(table: pl.DataFrame, path: Path) -> None:

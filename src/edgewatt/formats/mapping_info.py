@@ -28,6 +28,7 @@ class MappingInfo(FileModel):
         layers: Number of layers.
         readings: Number of readings in the power log, and how many of them changed the value.
         energy: Energies of the recording in J: measured, of layers, of gaps.
+        power: Mean power in W while layers run and while none does; idle power included.
         energy_closure: (layers + gaps - measured) / measured; None where a layer has no power.
         runtime: Sum of the layers' runtimes and the network's own latency in s, and their ratio.
         warnings: What a reader should know.
@@ -44,6 +45,7 @@ class MappingInfo(FileModel):
     layers: int
     readings: dict[str, int] = Field(default_factory=dict)
     energy: dict[str, float | None] = Field(default_factory=dict)
+    power: dict[str, float | None] = Field(default_factory=dict)
     energy_closure: float | None = None
     runtime: dict[str, float | None] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)

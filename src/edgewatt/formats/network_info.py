@@ -24,7 +24,7 @@ class NetworkInfo(FileModel):
         model: The run's name.
         method: The mapping method of the layers' powers.
         runtime_s: Runtime of one cycle, measured without the layer profiler where the recording has it.
-        energy_j: Energy of one cycle, idle power and the time between layers included.
+        energy_j: Energy of that time, idle power and the time between layers included, pauses between cycles not.
         sum_of_layers_s: Sum of the layers' runtimes of one cycle.
         time_share: Share of it that the tables' layers take.
         idle_power_w: Idle power.

@@ -9,10 +9,11 @@ from pathlib import Path
 from edgewatt.errors import EdgewattError, FormatError, warn
 from edgewatt.formats.benchmark import BenchmarkResult, read_benchmark_result
 from edgewatt.formats.engine_info import EngineInfo, read_engine_info
-from edgewatt.formats.folders import network_folders
+from edgewatt.formats.isolated import is_isolated
 from edgewatt.formats.layer_cycles import LayerCycles, LayerRuntimes, match_layers, match_runtimes
 from edgewatt.formats.layer_latency import read_layer_latencies
 from edgewatt.formats.power_log import PowerLog, read_power_log
+from edgewatt.formats.run_folders import RunFolder, chosen_runs, run_folders
 from edgewatt.formats.run_info import FILE_NAME as RUN_FILE
 from edgewatt.formats.run_info import RunInfo, read_run_info
 
@@ -26,14 +27,21 @@ class RecordingPaths:
 
     Attributes:
         folder: The run's folder; its name is the model's.
+        board: Name of the board's folder that it lies in; empty where it lies in none.
     """
 
     folder: Path
+    board: str = ""
 
     @property
     def model(self) -> str:
         """The run's name, which is the prefix of its files."""
         return self.folder.name
+
+    @property
+    def name(self) -> str:
+        """`model`, or `board/model`: the path below the folder of all recordings."""
+        return RunFolder(self.folder, self.board).name
 
     @property
     def power_log(self) -> Path:
@@ -100,43 +108,41 @@ class Recording:
 
 
 def find_recordings(raw_dir: Path, models: Sequence[str] = ()) -> list[RecordingPaths]:
-    """Find the runs in a folder of raw data.
+    """Find the runs in a folder of raw data, or in the folders of boards in it.
 
     Args:
         raw_dir: The folder.
-        models: Names of the runs wanted; all, when empty.
+        models: Names of the runs wanted, `model` or `board/model`; all, when empty.
 
     Raises:
         EdgewattError: The folder is missing or holds no run, or a named run is not there.
     """
-    found = [RecordingPaths(folder) for folder in network_folders(raw_dir, "record")]
-    found = [paths for paths in found if paths.power_log.exists() or paths.layer_latency.parent.is_dir()]
+    found = [RecordingPaths(run.path, run.board) for run in run_folders(raw_dir, "record", _is_recording)]
     if not found:
         raise EdgewattError(
             "the folder holds no recording",
             where=raw_dir,
             fix="A recording is a folder <model> with <model>_power_log.log and trt_profiling/ in it",
         )
-    if not models:
-        return found
-    by_name = {paths.model: paths for paths in found}
-    missing = [name for name in models if name not in by_name]
-    if missing:
-        raise EdgewattError(
-            f"no recording of {', '.join(missing)}", where=raw_dir, fix=f"There are: {', '.join(by_name)}"
-        )
-    return [by_name[name] for name in dict.fromkeys(models)]
+    return chosen_runs({paths.name: paths for paths in found}, models, "recording of", raw_dir)
+
+
+def _is_recording(folder: Path) -> bool:
+    paths = RecordingPaths(folder)
+    return paths.power_log.exists() or paths.layer_latency.parent.is_dir()
 
 
 def has_layer_power(paths: RecordingPaths) -> bool:
     """Whether a run was recorded so that its layers' power can be told.
 
-    Not when it was recorded without a sensor, or by trtexec, which does not say when layers ran. A missing power
-    log is otherwise an error, told when the run is read.
+    Not when it was recorded without a sensor, or by trtexec, which does not say when layers ran; an isolated recording
+    has no log of its own. A missing power log is otherwise an error, told when the run is read.
 
     Raises:
         FormatError: Its run.json is broken.
     """
+    if is_isolated(paths.folder):
+        return False
     if not paths.run_info.exists():
         return True
     run = read_run_info(paths.run_info)

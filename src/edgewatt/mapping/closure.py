@@ -9,7 +9,7 @@ import numpy as np
 from edgewatt.formats.layer_cycles import LayerCycles
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.power_log import PowerLog
-from edgewatt.mapping.window import ReadingRanges, compute_latency_start_end_times
+from edgewatt.mapping.window import ReadingRanges
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,26 @@ class EnergyClosure:
         layers_j: Sum over layers of power x runtime x cycles.
         gaps_j: Power of the readings outside every window, over the time that no layer takes.
         difference: (layers + gaps - measured) / measured.
+        layers_s: Time that layers take of it.
+        gaps_s: The rest of the time.
     """
 
     measured_j: float
     layers_j: float
     gaps_j: float
     difference: float
+    layers_s: float
+    gaps_s: float
+
+    @property
+    def layers_w(self) -> float | None:
+        """Mean power while a layer runs; None where none takes time."""
+        return self.layers_j / self.layers_s if self.layers_s > 0.0 else None
+
+    @property
+    def gaps_w(self) -> float | None:
+        """Mean power while none does; None where one always runs."""
+        return self.gaps_j / self.gaps_s if self.gaps_s > 0.0 else None
 
 
 def energy_closure(
@@ -43,11 +57,7 @@ def energy_closure(
     Returns:
         The energies; None where a layer that takes time has no power, or the log does not cover the run.
     """
-    begin = min(
-        int(compute_latency_start_end_times(*first)[0].min())
-        for first in zip(layers.latency_ms, layers.end_us, strict=True)
-    )
-    finish = int(layers.end_us.max())
+    begin, finish = ranges.begin_us, int(layers.end_us.max())
     energies = [layer.energy_mj for layer in powers if layer.runtime_ms > 0]
     if any(energy is None for energy in energies) or begin < log.times_us[0] or finish > log.times_us[-1]:
         return None
@@ -58,7 +68,8 @@ def energy_closure(
     gaps_j = _gap_power_w(log, ranges, begin, finish) * gap_time_s
     if measured_j == 0:
         return None
-    return EnergyClosure(measured_j, layers_j, gaps_j, (layers_j + gaps_j - measured_j) / measured_j)
+    difference = (layers_j + gaps_j - measured_j) / measured_j
+    return EnergyClosure(measured_j, layers_j, gaps_j, difference, layer_time_s, gap_time_s)
 
 
 def _integral_j(log: PowerLog, begin: int, finish: int) -> float:

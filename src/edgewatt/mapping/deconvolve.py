@@ -21,17 +21,20 @@ from edgewatt.formats.recording import Recording
 from edgewatt.mapping.advice import advise
 from edgewatt.mapping.closure import EnergyClosure
 from edgewatt.mapping.design_matrix import Occupancy
+from edgewatt.mapping.diagnostics import Found, diagnostics, warnings_of
 from edgewatt.mapping.fast_fit import fit_fast
 from edgewatt.mapping.fit_response import Fit, ResponseFit
 from edgewatt.mapping.fresh_values import FreshValues, fresh_values, values_by_reading
-from edgewatt.mapping.groups import Grouped, group_layers, told_deviation
+from edgewatt.mapping.groups import Grouped, group_layers, one_group, told_deviation
 from edgewatt.mapping.intervals import half_width, joint_covariance
 from edgewatt.mapping.known_sensor import known_sensor
-from edgewatt.mapping.sensor_clock import SensorClock, find_sensor_clock
+from edgewatt.mapping.sensor_clock import find_sensor_clock
 from edgewatt.mapping.solve import Prior, solve
+from edgewatt.mapping.summary import mean_interval
 from edgewatt.mapping.timeline import LayerTimeline, lay_out, spaced
 
-_MOST_CLOSURE = 0.02
+#: With fewer fresh values for each unknown no layer is told.
+_VALUES_FOR_EACH = 4
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ def deconvolve(
     occupancy = Occupancy(timeline)
     say("sensor clock")
     readings = values_by_reading(log, origin_us)
-    prior = _first_prior(occupancy, _mean_power_w(readings, occupancy), idle_power_w)
+    mean_w = _mean_power_w(readings, occupancy)
+    prior = _first_prior(occupancy, mean_w, idle_power_w)
     clock = find_sensor_clock(readings.tick_s, log.current_ma, known.period_s)
     respace = None if timeline.stamps == "own ends" else lambda spacing_s: Occupancy(spaced(timeline, spacing_s))
     no_clock = ""
@@ -86,17 +90,21 @@ def deconvolve(
     say("intervals")
     covariance = joint_covariance(fit, prior)
     power_w = _bounded_powers(fit, prior, covariance, idle_power_w)
-    # Values of unknown age fit many sets of powers about as well: then only the network's power is told.
-    told_w = 0.0 if clock is None else _told_w(power_w, occupancy, idle_power_w)
     count, time_s = occupancy.layers, occupancy.time_s[: occupancy.layers]
-    spread_w = 0.0 if clock is None else float(prior.deviation_w[:count][time_s > 0].mean())
-    grouped = group_layers(power_w[:count], covariance[:count, :count], time_s, told_w, spread_w)
+    told_w = _told_w(power_w, occupancy, idle_power_w)
+    of_layers = covariance[:count, :count]
+    # Values of unknown age, and hardly more of them than unknowns, fit many sets of powers about as well.
+    few = len(fit.rows) < _VALUES_FOR_EACH * len(covariance)
+    if clock is None or few:
+        grouped = one_group(power_w[:count], of_layers, time_s, max(mean_w - idle_power_w, 0.0))
+    else:
+        spread_w = float(np.median(prior.deviation_w[:count][time_s > 0]))
+        grouped = group_layers(power_w[:count], of_layers, time_s, told_w, spread_w)
     closure = _closure(log, occupancy, fit, grouped, power_w, origin_us)
     layers = _layer_powers(recording, timeline, occupancy, fit, grouped, idle_power_w)
     advice = advise(fit, fresh, occupancy, grouped, told_w, len(timeline.start_s))
-    warnings = _warnings(timeline, no_clock, closure, advice)
-    diagnostics = _diagnostics(timeline, clock, occupancy, fit, grouped, power_w, covariance, advice, layers)
-    return DeconvolvedRun(layers, diagnostics, closure, warnings)
+    found = Found(timeline, clock, occupancy, fit, grouped, power_w, covariance, layers, no_clock, few)
+    return DeconvolvedRun(layers, diagnostics(found, advice), closure, warnings_of(found, closure, advice))
 
 
 def _mean_power_w(fresh: FreshValues, occupancy: Occupancy) -> float:
@@ -155,9 +163,10 @@ def _closure(
     whole_s = occupancy.finish_s - occupancy.begin_s
     measured_j = float(np.diff(edges) @ log.power_uw) / 1e6 * whole_s / covered_s
     layers = occupancy.layers
-    layers_j = float(grouped.power_w @ occupancy.time_s[:layers])
-    gaps_j = float(power_w[layers:] @ occupancy.time_s[layers:])
-    return EnergyClosure(measured_j, layers_j, gaps_j, (layers_j + gaps_j - measured_j) / measured_j)
+    of_layers_s, of_gaps_s = occupancy.time_s[:layers], occupancy.time_s[layers:]
+    layers_j, gaps_j = float(grouped.power_w @ of_layers_s), float(power_w[layers:] @ of_gaps_s)
+    difference = (layers_j + gaps_j - measured_j) / measured_j
+    return EnergyClosure(measured_j, layers_j, gaps_j, difference, float(of_layers_s.sum()), float(of_gaps_s.sum()))
 
 
 def _layer_powers(
@@ -177,6 +186,7 @@ def _layer_powers(
         at = int(position[index])
         executed = bool(occupancy.time_s[at] > 0)
         power_w, runtime_ms = float(grouped.power_w[at]), float(runtimes[index])
+        runtime_low_ms, runtime_high_ms = mean_interval(recording.layers.latency_ms[index])
         rows.append(
             LayerPower(
                 layer_name=name,
@@ -189,76 +199,8 @@ def _layer_powers(
                 energy_mj=power_w * runtime_ms if executed else 0.0,
                 samples=int(values[at]) if executed else 0,
                 identifiable=bool(grouped.identifiable[at]),
+                runtime_low_ms=runtime_low_ms,
+                runtime_high_ms=runtime_high_ms,
             )
         )
     return rows
-
-
-def _warnings(timeline: LayerTimeline, no_clock: str, closure: EnergyClosure, advice: list[str]) -> list[str]:
-    told = []
-    if timeline.dropped_cycles:
-        told.append(f"{timeline.dropped_cycles} cycles are left out: by their times they ran during others")
-    if no_clock:
-        told.append(
-            "the sensor refreshes faster than it was polled, or too rarely, and its clock was not found "
-            f"({no_clock}): only the network's power is told, and no layer's"
-        )
-    if abs(closure.difference) > _MOST_CLOSURE:
-        told.append(
-            f"the energies of layers and gaps differ by {closure.difference:.1%} from the measured energy of "
-            f"{closure.measured_j:.4g} J"
-        )
-    return told + advice
-
-
-def _diagnostics(
-    timeline: LayerTimeline,
-    clock: SensorClock | None,
-    occupancy: Occupancy,
-    fit: Fit,
-    grouped: Grouped,
-    power_w: NDArray[np.float64],
-    covariance: NDArray[np.float64],
-    advice: list[str],
-    layers: list[LayerPower],
-) -> dict[str, Any]:
-    """What was found, with standard errors."""
-    deviation = np.sqrt(np.diag(covariance))
-    first = len(fit.solution.power_w) + fit.drift.shape[1]
-    response: dict[str, Any] = {"samples": fit.response.samples, "lag_s": 0.0}
-    for column, name in enumerate(fit.response_names):
-        response[name] = getattr(fit.response, name)
-        response[f"{name.removesuffix('_s')}_error_s"] = float(deviation[first + column])
-    drift = fit.drift @ fit.solution.drift
-    return {
-        "timeline": {
-            "stamps": timeline.stamps,
-            "usual_gap_s": timeline.usual_gap_s,
-            "dropped_cycles": timeline.dropped_cycles,
-            "timing_spread_s": fit.noise.timing_s,
-            "pause_before_layers_s": fit.spacing_s,
-        },
-        "clock": None
-        if clock is None
-        else {
-            "period_s": clock.period_s,
-            "largest_drift": clock.drift,
-            "tick_error_s": clock.uncertainty_s,
-            "brackets": clock.brackets,
-        },
-        "response": response,
-        "noise_w": fit.noise.sensor_w,
-        "fresh_values": len(fit.rows),
-        "drift_of_power": {"first_to_last_w": float(drift[-1] - drift[0]), "deviation_w": float(drift.std())},
-        "gaps": [
-            {
-                "name": name,
-                "time_s": float(occupancy.time_s[occupancy.layers + index]),
-                "power_w": float(power_w[occupancy.layers + index]),
-                "power_error_w": float(deviation[occupancy.layers + index]),
-            }
-            for index, name in enumerate(occupancy.names)
-        ],
-        "groups": [[layers[int(timeline.order[at])].layer_name for at in group] for group in grouped.groups],
-        "advice": advice,
-    }

@@ -79,6 +79,7 @@ class Occupancy:
         gaps = whole - float(layer_time.sum()) - within - stalled
         extra = [within] * self._has_inner + [stalled] * self._has_stall
         self.time_s = np.concatenate((layer_time, [gaps], extra))
+        self._last_state: tuple[float, NDArray[np.float64]] | None = None
 
     def shares(self, tick_s: NDArray[np.float64], response: Response) -> Shares:
         """Shares of the segments in the values that appear at ticks.
@@ -188,6 +189,9 @@ class Occupancy:
         """
         if lag_s <= 0:
             return None
+        # Fits ask for many delays and lengths with the same lag.
+        if self._last_state is not None and self._last_state[0] == lag_s:
+            return self._last_state[1]
         following = self._border[1:, None]
         decay = np.exp(-np.diff(self._border) / lag_s)
         added = np.exp((self._end[:-1] - following) / lag_s) - np.exp((self._start[:-1] - following) / lag_s)
@@ -195,4 +199,5 @@ class Occupancy:
         bands[1, :-1], bands[1, -1] = -decay, 0.0
         right = np.concatenate((np.zeros((1, added.shape[1])), added))
         state: NDArray[np.float64] = solve_banded((1, 0), bands, right, overwrite_b=True)
+        self._last_state = lag_s, state
         return state

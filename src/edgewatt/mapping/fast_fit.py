@@ -1,12 +1,7 @@
-"""Fitting a recording whose sensor refreshes faster than it is polled, and telling whether the fit can be believed.
+"""Fitting a recording whose sensor refreshes faster than it is polled.
 
-A search tries many thousand clocks, and the best of them explains its readings better than none does even where it is
-wrong. A clock counts only if
-
-1. the regression on its ticks predicts readings that it was not fitted to far better than one on readings of unknown
-   age does, in every part of the recording,
-2. ticks moved by a part of the period predict far worse,
-3. conversion length and period are those of a setting that the chip has.
+Its clock is searched for in the values. Where none is found that can be believed (see `clock_evidence`), the readings'
+ages remain open: only what the network draws follows from them then.
 """
 
 from __future__ import annotations
@@ -15,18 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edgewatt.formats.power_log import PowerLog
+from edgewatt.mapping.clock_evidence import clock_evidence, indifferent, why_not
 from edgewatt.mapping.design_matrix import Occupancy
 from edgewatt.mapping.fast_clock import best_shift, corrected, track_clock
-from edgewatt.mapping.fast_search import is_setting, search_clock, settings_of
+from edgewatt.mapping.fast_search import FoundClock, search_clock, settings_of
 from edgewatt.mapping.fit_response import Fit, ResponseFit
 from edgewatt.mapping.fresh_values import FreshValues, fresh_values
 from edgewatt.mapping.known_sensor import KnownSensor
 from edgewatt.mapping.response import Response
 from edgewatt.mapping.sensor_clock import SensorClock
-from edgewatt.mapping.solve import Prior, solve
+from edgewatt.mapping.solve import Prior
 
 #: How often ticks and response are fitted in turn before the last fit.
 _SHIFTS = 3
@@ -36,19 +31,10 @@ _CORRECTIONS = 3
 _BLUR_SCALES = (0.6, 1.2)
 #: Share of a period, before and after a tick, in which a reading may be of the wrong tick.
 _UNSURE = 0.04
-#: Parts of the recording, each predicted from the others.
-_PARTS = 6
-#: A clock must leave less than this share of what readings of unknown age leave, in each part and over all.
-_MOST_LEFT = 0.3
-#: Ticks moved by this share of the period must leave more than the clock's own by this factor.
-_MOVED = 0.25
-_LEAST_WORSE = 1.5
-#: A conversion's length may be off from its setting's by this: what the response has besides a conversion.
-_LENGTH_TOLERANCE = 0.08
+#: A sensor that smooths over more polling intervals than this hides its clock.
+_LONG_LAG_POLLS = 2.0
 #: Readings that are enough for what a recording without clock can tell.
-_ENOUGH = 6000
-#: Squared residuals count for no more than this many times their median: stalls.
-_MOST = 25.0
+_ENOUGH = 20_000
 
 
 @dataclass(frozen=True)
@@ -68,6 +54,36 @@ class FastFit:
     fit: Fit
     prior: Prior
     reason: str
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """What is fitted.
+
+    Attributes:
+        log: The readings.
+        readings: The same, each as a value of its own.
+        occupancy: The timeline's segments.
+        known: What is known of the sensor.
+        prior: Of the segments' powers.
+        step_w: Smallest step of the values.
+    """
+
+    log: PowerLog
+    readings: FreshValues
+    occupancy: Occupancy
+    known: KnownSensor
+    prior: Prior
+    step_w: float
+
+    def at_ticks(self, clock: SensorClock) -> FreshValues:
+        """The value of each tick of a clock."""
+        return fresh_values(self.log, clock, int(self.log.times_us[0]))
+
+    def fit(self, fresh: FreshValues, blur_scale: float = 1.0) -> ResponseFit:
+        """A fit of values."""
+        known = replace(self.known, samples=1)
+        return ResponseFit(self.occupancy, fresh, known, self.prior, self.step_w, blur_scale=blur_scale)
 
 
 def fit_fast(
@@ -90,99 +106,65 @@ def fit_fast(
         step_w: Smallest step of the values.
         say: Called with what is done next.
     """
+    recorded = _Recorded(log, readings, occupancy, known, prior, step_w)
+    say("the mean age of readings")
+    blind, _ = ResponseFit(occupancy, readings, KnownSensor(samples=1), prior, step_w).rough(long_lag=True)
     say("a clock faster than the polls")
-    free = KnownSensor(samples=known.samples)
-    blind, _ = ResponseFit(occupancy, readings, free, prior, step_w, say).rough()
-    age_s = blind.delay_s + 0.5 * blind.length_s + blind.lag_s
-    reason = "no setting of the sensor is known to be that fast"
-    settings = settings_of(known, readings.period_s)
-    found = search_clock(occupancy, readings, age_s, settings, prior) if blind.samples == 1 else None
-    if found is not None:
-        clock = track_clock(occupancy, readings, found)
-        response, power_w = found.response, found.power_w
-        blur_scale = 1.0
-        origin_us = int(log.times_us[0])
-        for _ in range(_SHIFTS):
-            shift_s = best_shift(occupancy, clock, readings, response, power_w)
-            clock = replace(clock, tick_s=clock.tick_s + shift_s)
-            fresh = fresh_values(log, clock, origin_us)
-            search = ResponseFit(occupancy, fresh, known, prior, step_w, say)
-            response, solution = search.rough(replace(response, delay_s=response.delay_s + shift_s))
-            power_w = solution.power_w
-        for _ in range(_CORRECTIONS):
-            fresh = _certain(fresh_values(log, clock, origin_us), readings)
-            search = ResponseFit(occupancy, fresh, known, prior, step_w, say, blur_scale=blur_scale)
-            fit, learned = search.run_from(response)
-            response, before = fit.response, clock
-            clock, fit, wider_s = corrected(before, fit)
-            if response.blur_s > 0:
-                blur_scale = float(np.clip(blur_scale * (1 + wider_s / response.blur_s), *_BLUR_SCALES))
-        clock = before
-        reason = why_not(occupancy, clock, fit, fresh, readings, blind, known, prior)
-        if not reason:
-            return FastFit(clock, fresh, fit, learned, "")
+    fitted = _with_clock(recorded, blind, say)
+    if isinstance(fitted, FastFit):
+        return fitted
+    say("readings of unknown age")
     thinned = _thinned(readings, occupancy)
-    fit, learned = ResponseFit(occupancy, thinned, known, prior, step_w, say).run_from(blind)
-    return FastFit(None, thinned, fit, learned, reason)
+    fit, learned = recorded.fit(thinned).run_from(blind)
+    return FastFit(None, thinned, fit, learned, fitted)
 
 
-def why_not(
-    occupancy: Occupancy,
-    clock: SensorClock,
-    fit: Fit,
-    fresh: FreshValues,
-    readings: FreshValues,
-    blind: Response,
-    known: KnownSensor,
-    prior: Prior,
-) -> str:
-    """Why a clock cannot be believed; empty where it can.
-
-    Args:
-        occupancy: The timeline's segments.
-        clock: The clock.
-        fit: The fit with it.
-        fresh: The values that the fit is of.
-        readings: All readings, each as a value of its own.
-        blind: The response that explains readings of unknown age best.
-        known: What is known of the sensor.
-        prior: Of the segments' powers.
-    """
-    response = fit.response
-    if not is_setting(known, readings.period_s, clock.period_s, response.length_s, _LENGTH_TOLERANCE):
-        return f"no setting has conversions of {response.length_s * 1e6:.0f} us every {clock.period_s * 1e6:.0f} us"
-    tick_s, value_w = fresh.tick_s[fit.rows], fit.value_w
-    own = _left(occupancy, tick_s, value_w, response, prior)
-    inside = (readings.tick_s >= tick_s[0]) & (readings.tick_s <= tick_s[-1])
-    without = _left(occupancy, readings.tick_s[inside], readings.power_w[inside], blind, prior)
-    share = own / without
-    if float(share.max()) > _MOST_LEFT:
-        return f"the best clock explains only {1 - float(share.max()):.0%} more than none, in a part of the recording"
-    moved = min(
-        float(_left(occupancy, tick_s + sign * _MOVED * clock.period_s, value_w, response, prior).mean())
-        for sign in (-1, 1)
-    )
-    if moved < _LEAST_WORSE * float(own.mean()):
-        return "ticks at other times explain the readings about as well"
-    return ""
+def _with_clock(recorded: _Recorded, blind: Response, say: Callable[[str], None]) -> FastFit | str:
+    """The fit with the clock, or why there is none."""
+    occupancy, readings, known = recorded.occupancy, recorded.readings, recorded.known
+    poll_s = readings.period_s
+    if blind.lag_s > _LONG_LAG_POLLS * poll_s:
+        return f"it averages over some {blind.lag_s * 1e3:.1f} ms"
+    age_s = blind.delay_s + 0.5 * blind.length_s + blind.lag_s
+    found = search_clock(occupancy, readings, age_s, settings_of(known, poll_s), recorded.prior)
+    if found is None:
+        return "no setting of the sensor is known to be that fast, or there are too few readings"
+    clock, response = _in_turn(recorded, found)
+    evidence = clock_evidence(occupancy, clock, response, readings, blind, recorded.prior)
+    if indifferent(evidence):
+        return why_not(evidence, clock, response, poll_s, known)
+    say("ticks and powers")
+    fitted = _corrected(recorded, clock, response)
+    assert fitted.clock is not None
+    evidence = clock_evidence(occupancy, fitted.clock, fitted.fit.response, readings, blind, recorded.prior)
+    return why_not(evidence, fitted.clock, fitted.fit.response, poll_s, known) or fitted
 
 
-def _left(
-    occupancy: Occupancy, tick_s: NDArray[np.float64], value_w: NDArray[np.float64], response: Response, prior: Prior
-) -> NDArray[np.float64]:
-    """Mean square of the values that the other parts' powers leave, in each part of the recording."""
-    some = slice(None, None, max(1, len(tick_s) // (2 * _ENOUGH)))
-    tick_s, value_w = tick_s[some], value_w[some]
-    shares = occupancy.shares(tick_s, response).segments
-    part = np.arange(len(tick_s)) * _PARTS // len(tick_s)
-    left = np.empty(_PARTS)
-    for number in range(_PARTS):
-        out = part == number
-        rest = np.flatnonzero(~out)
-        power_w = solve(shares[rest], np.empty((len(rest), 0)), value_w[rest], np.full(len(rest), 100.0), prior).power_w
-        square = (value_w[out] - shares[out] @ power_w) ** 2
-        left[number] = float(np.mean(np.minimum(square, _MOST * float(np.median(square)))))
-    return left
+def _in_turn(recorded: _Recorded, found: FoundClock) -> tuple[SensorClock, Response]:
+    """Follow a clock through the recording, then shift its ticks and fit the response in turn."""
+    occupancy, readings = recorded.occupancy, recorded.readings
+    clock = track_clock(occupancy, readings, found)
+    response, power_w = found.response, found.power_w
+    for _ in range(_SHIFTS):
+        shift_s = best_shift(occupancy, clock, readings, response, power_w)
+        clock = replace(clock, tick_s=clock.tick_s + shift_s)
+        start = replace(response, delay_s=response.delay_s + shift_s)
+        response, solution = recorded.fit(recorded.at_ticks(clock)).rough(start)
+        power_w = solution.power_w
+    return clock, response
+
+
+def _corrected(recorded: _Recorded, clock: SensorClock, response: Response) -> FastFit:
+    """Fit all, and move the ticks by what the fit says, in turn."""
+    blur_scale = 1.0
+    for _ in range(_CORRECTIONS):
+        fresh = _certain(recorded.at_ticks(clock), recorded.readings)
+        fit, learned = recorded.fit(fresh, blur_scale).run_from(response)
+        response, before = fit.response, clock
+        clock, fit, wider_s = corrected(before, fit)
+        if response.blur_s > 0:
+            blur_scale = float(np.clip(blur_scale * (1 + wider_s / response.blur_s), *_BLUR_SCALES))
+    return FastFit(before, fresh, fit, learned, "")
 
 
 def _certain(fresh: FreshValues, readings: FreshValues) -> FreshValues:

@@ -72,6 +72,25 @@ def group_layers(
     return Grouped(power, spread, told, groups)
 
 
+def one_group(
+    power_w: NDArray[np.float64], covariance: NDArray[np.float64], time_s: NDArray[np.float64], spread_w: float
+) -> Grouped:
+    """Let all layers share their mean power by time, where a recording tells nothing of single ones.
+
+    Args:
+        power_w: Power of each layer.
+        covariance: Their covariance.
+        time_s: Time of each layer.
+        spread_w: Standard deviation by which the powers of layers may differ from their mean.
+    """
+    group = np.flatnonzero(time_s > 0)
+    share = time_s[group] / time_s[group].sum()
+    variance = float(share @ covariance[np.ix_(group, group)] @ share)
+    power, deviation = power_w.copy(), np.sqrt(np.diag(covariance))
+    power[group], deviation[group] = float(share @ power_w[group]), np.hypot(np.sqrt(variance), spread_w)
+    return Grouped(power, deviation, np.zeros(len(power_w), dtype=np.bool_), [group.tolist()])
+
+
 def _runs(layers: NDArray[np.intp], clear: NDArray[np.bool_]) -> list[list[int]]:
     """Runs of neighbours that are hidden; a layer that takes no time does not part its neighbours."""
     runs: list[list[int]] = []

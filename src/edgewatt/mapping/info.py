@@ -39,8 +39,10 @@ def power_info(
     """
     log = recording.power_log
     energy: dict[str, float | None] = {}
+    power: dict[str, float | None] = {}
     if closure is not None:
         energy = {"measured_j": closure.measured_j, "layers_j": closure.layers_j, "gaps_j": closure.gaps_j}
+        power = {"layers_w": closure.layers_w, "gaps_w": closure.gaps_w}
     return MappingInfo(
         edgewatt_version=edgewatt.__version__,
         model=recording.paths.model,
@@ -50,10 +52,11 @@ def power_info(
         layers=len(layers),
         readings={"total": len(log), "changed": int(np.count_nonzero(np.diff(log.power_uw))) + 1},
         energy=energy,
+        power=power,
         energy_closure=None if closure is None else closure.difference,
         runtime=_runtime(recording.layers, recording.benchmark),
         warnings=told,
-        run=_run(recording.run_info),
+        run=run_facts(recording.run_info),
     )
 
 
@@ -67,7 +70,7 @@ def runtimes_info(runtimes: RecordedRuntimes, told: list[str]) -> MappingInfo:
         layers=len(runtimes.layers.names),
         runtime=_runtime(runtimes.layers, runtimes.benchmark),
         warnings=told,
-        run=_run(runtimes.run_info),
+        run=run_facts(runtimes.run_info),
     )
 
 
@@ -78,7 +81,8 @@ def _runtime(layers: LayerRuntimes, benchmark: BenchmarkResult | None) -> dict[s
     return {"sum_of_layers_s": layers_s, "network_s": network_s, "ratio": ratio}
 
 
-def _run(run: RunInfo | None) -> dict[str, Any]:
+def run_facts(run: RunInfo | None) -> dict[str, Any]:
+    """What `mapping.json` keeps of `run.json`; nothing where there is none."""
     if run is None:
         return {}
     return {

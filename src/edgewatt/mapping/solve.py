@@ -21,8 +21,6 @@ from scipy.optimize import lsq_linear
 #: Fresh values for each polynomial of the drift, and the most of them.
 _VALUES_PER_DRIFT = 400
 _MOST_DRIFT = 5
-#: Layers from which on their spread is learned.
-_LEAST_LAYERS = 5
 
 
 @dataclass(frozen=True)
@@ -121,42 +119,6 @@ def posterior(
 def effective_parameters(covariance: NDArray[np.float64], prior: Prior) -> float:
     """Number of powers that the values decide: each segment counts by how much of its prior's variance is gone."""
     return float(np.sum(1 - np.diag(covariance) / prior.deviation_w**2))
-
-
-def learned_prior(
-    power_w: NDArray[np.float64], covariance: NDArray[np.float64], time_s: NDArray[np.float64], prior: Prior
-) -> Prior:
-    """Learn what layers of this network draw from those that the recording tells (empirical Bayes, one step).
-
-    Short layers mostly wait for their launch and draw less than long ones, by how much the network shows: the mean
-    is a straight line of the runtime's logarithm. The mean square distance from it, and what is still open of each
-    layer, make up the spread.
-
-    Args:
-        power_w: Power of each segment.
-        covariance: Its covariance.
-        time_s: Time of each layer, shape (layers,).
-        prior: The prior before; the gaps' part of it is kept.
-    """
-    layers = len(time_s)
-    variance = np.diag(covariance)[:layers]
-    power_w = power_w[:layers]
-    executed = time_s > 0
-    if np.count_nonzero(executed) < _LEAST_LAYERS:
-        return prior
-    size = np.log(np.where(executed, time_s, 1.0))
-    size = np.where(executed, size - size[executed].mean(), 0.0)
-    columns = np.column_stack((np.ones(layers), size))
-    # The spread between layers is about as large as the median of what is seen of it.
-    between = float(np.median((power_w - np.median(power_w[executed]))[executed] ** 2)) / 0.455
-    weight = np.where(executed, 1 / (variance + between + 1e-9), 0.0)
-    line = np.linalg.solve((columns * weight[:, None]).T @ columns, columns.T @ (weight * power_w))
-    mean = columns @ line
-    share = weight / weight.sum()
-    spread = float(np.sqrt(share @ ((power_w - mean) ** 2 + variance)))
-    mean_w, deviation_w = prior.mean_w.copy(), prior.deviation_w.copy()
-    mean_w[:layers], deviation_w[:layers] = mean, max(spread, 1e-6)
-    return Prior(mean_w, deviation_w)
 
 
 def prior_information(prior: Prior, drift_columns: int) -> NDArray[np.float64]:

@@ -40,6 +40,7 @@ def summarise_layer(
     runtime_ms = float(latency_ms.mean())
     power = float(values.mean()) if values.size else None
     low, high = mean_interval(values)
+    runtime_low_ms, runtime_high_ms = mean_interval(latency_ms)
     return LayerPower(
         layer_name=name,
         layer_type=backend_type,
@@ -51,6 +52,8 @@ def summarise_layer(
         energy_mj=None if power is None else power * runtime_ms,
         samples=int(values.size),
         identifiable=None,
+        runtime_low_ms=runtime_low_ms,
+        runtime_high_ms=runtime_high_ms,
     )
 
 

@@ -64,21 +64,25 @@ class ReadingRanges:
     Attributes:
         first: Index of the first reading, shape (layers, cycles).
         last: Index after the last reading, of the same shape; equal to `first` where no reading fell in.
+        begin_us: When the earliest window opens.
     """
 
     first: NDArray[np.int32]
     last: NDArray[np.int32]
+    begin_us: int
 
 
 def reading_ranges(layers: LayerCycles, power_log: PowerLog) -> ReadingRanges:
     """Look every window up on its own in the whole log, both ends included."""
     shape = layers.latency_ms.shape
     first, last = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.int32)
+    begins = []
     for index, (latency_ms, end_us) in enumerate(zip(layers.latency_ms, layers.end_us, strict=True)):
         start, end = compute_latency_start_end_times(latency_ms, end_us)
         first[index] = np.searchsorted(power_log.times_us, start, side="left")
         last[index] = np.searchsorted(power_log.times_us, end, side="right")
-    return ReadingRanges(first, last)
+        begins.append(int(start.min()))
+    return ReadingRanges(first, last, min(begins))
 
 
 def window_power(ranges: ReadingRanges, power_log: PowerLog) -> NDArray[np.float64]:

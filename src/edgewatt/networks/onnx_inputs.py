@@ -24,6 +24,8 @@ _PREPARATION = frozenset(
     {"Transpose", "QuantizeLinear", "DequantizeLinear", "Cast", "Reshape", "Identity", "Unsqueeze"}
 )
 _Uses = Mapping[str, list[tuple[NodeProto, int]]]
+#: Key of a model's metadata that says that every input without data is an activation, whatever is done with it.
+ALL_ACTIVATIONS = "edgewatt_all_inputs_are_activations"
 
 
 def activation_inputs(model: ModelProto) -> frozenset[str]:
@@ -31,11 +33,14 @@ def activation_inputs(model: ModelProto) -> frozenset[str]:
 
     A weightless file declares its weights as inputs too. An input is a weight if all that is done with it is
     what is done with weights: it is a filter, a bias or a normalisation's parameter, or a factor or summand of at
-    most three fixed dimensions. Where that leaves none, the first input is the network's.
+    most three fixed dimensions. Where that leaves none, the first input is the network's. A model whose metadata has
+    `ALL_ACTIVATIONS` says itself that it has no such weights.
     """
     initialised = {tensor.name for tensor in model.graph.initializer}
     initialised |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     inputs = [value for value in model.graph.input if value.name not in initialised]
+    if any(entry.key == ALL_ACTIVATIONS for entry in model.metadata_props):
+        return frozenset(value.name for value in inputs)
     uses: dict[str, list[tuple[NodeProto, int]]] = {}
     for node in model.graph.node:
         for position, name in enumerate(node.input):

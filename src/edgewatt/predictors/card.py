@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import exp
 from typing import Any
 
 from edgewatt.predictors.folder import Predictors
+from edgewatt.predictors.network_scores import SUM_OF_LAYERS
 from edgewatt.predictors.physics_function import PhysicsFunction
 from edgewatt.predictors.polynomial import Polynomial
 from edgewatt.predictors.scoring import NETWORKS_KEY
 from edgewatt.predictors.storage import StoredPredictor
+
+_NETWORK_BASELINES = (SUM_OF_LAYERS, "neuralpower", "macs+bytes+layers", "mean")
 
 _LIMITS = """\
 - They hold for the board, its clocks and power mode, the backend and the precisions that were recorded, and for no
@@ -60,7 +64,7 @@ def training_card(predictors: Predictors, metrics: Mapping[str, Any], notes: Seq
         *_network_lines(metrics.get(NETWORKS_KEY), predictors),
         "## Intervals",
         "",
-        *_interval_lines(metrics),
+        *_interval_lines({kind: targets for kind, targets in metrics.items() if kind != NETWORKS_KEY}),
         "",
         "## Predictors",
         "",
@@ -122,20 +126,23 @@ def _network_lines(entries: Mapping[str, Any] | None, predictors: Predictors) ->
         "## Whole networks",
         "",
         f"Each network predicted by predictors and a calibration that had not seen it; measured was {measured}.",
-        "MAPE in %, and in brackets Spearman's rank correlation. Beside it stand NeuralPower's sums, a x MACs +",
-        "b x bytes + c x layers, and the mean network.",
+        "MAPE in %, and in brackets Spearman's rank correlation. Beside it stand the sum of the layers, not",
+        "calibrated, NeuralPower's sums, a x MACs + b x bytes + c x layers, and the mean network.",
         "",
-        "| target | networks | predicted | NeuralPower | MACs, bytes, layers | mean |",
-        "|---|--:|--:|--:|--:|--:|",
+        "The last column is the 90 % interval's reach, and the share of left-out networks that it holds.",
+        "",
+        "| target | networks | predicted | sum of layers | NeuralPower | MACs, bytes, layers | mean | 90 % |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for target, entry in entries.items():
         if entry["cv"] is None:
             continue
         found = [
             entry["cv"],
-            *(entry["baselines"].get(name, {}).get("cv") for name in ("neuralpower", "macs+bytes+layers", "mean")),
+            *(entry["baselines"].get(name, {}).get("cv") for name in _NETWORK_BASELINES),
         ]
-        lines.append(f"| {target} | {entry['cv']['rows']} | {' | '.join(map(_network_error, found))} |")
+        cells = [*map(_network_error, found), _network_interval(entry.get("interval"))]
+        lines.append(f"| {target} | {entry['cv']['rows']} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
@@ -144,6 +151,13 @@ def _network_error(entry: Mapping[str, Any] | None) -> str:
         return "–"
     rank = entry["rank_correlation"]
     return f"{100 * entry['mape']:.1f}" + ("" if rank is None else f" ({rank:.2f})")
+
+
+def _network_interval(entry: Mapping[str, Any] | None) -> str:
+    if entry is None:
+        return "–"
+    covered = "" if entry["covered"] is None else f" ({100 * entry['covered']:.0f} %)"
+    return f"±{100 * (exp(entry['factor']) - 1):.1f} %{covered}"
 
 
 def _interval_lines(metrics: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from edgewatt.errors import EdgewattError
 from edgewatt.networks.layer import Layer
 from edgewatt.predictors.board_figures import find_board_figures
-from edgewatt.predictors.conditions import warn_of_conditions
+from edgewatt.predictors.conditions import recorded_conditions, warn_of_conditions
 from edgewatt.predictors.network_prediction import NetworkPrediction
 from edgewatt.predictors.prediction import load_predictors, predict
 from edgewatt.predictors.prior import board_names, prior_prediction
@@ -34,7 +34,7 @@ class ChosenPrediction:
 
 
 def chosen_prediction(
-    layers: Sequence[Layer], predictors: Path | None = None, board: str | None = None
+    layers: Sequence[Layer], predictors: Path | None = None, board: str | None = None, network: str = ""
 ) -> ChosenPrediction:
     """Predict a network with what the user named.
 
@@ -45,6 +45,7 @@ def chosen_prediction(
         layers: The network's layers, in execution order.
         predictors: Folder that `train` wrote; None where none was named.
         board: Name of a board; None where none was named.
+        network: Where the layers were read from: an engine that was recorded tells its board and power mode.
 
     Raises:
         EdgewattError: Nothing was named and the default folder does not exist, or there is no prior of that board.
@@ -62,5 +63,5 @@ def chosen_prediction(
         )
     folder = predictors or DEFAULT_FOLDER
     loaded = load_predictors(folder)
-    warn_of_conditions(layers, loaded, board)
+    warn_of_conditions(layers, loaded, board, recorded_conditions(network))
     return ChosenPrediction(predict(layers, loaded), None, folder)

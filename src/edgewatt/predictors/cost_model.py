@@ -58,13 +58,16 @@ class CostMean:
         return mean
 
 
-def fit_cost_model(terms: Mapping[str, Array], y: Array, weights: Array | None = None) -> CostModel:
-    """Fit a sum of terms to positive values in the squared logarithm of their ratio, odd rows counting less.
+def fit_cost_model(
+    terms: Mapping[str, Array], y: Array, weights: Array | None = None, *, robust: bool = True
+) -> CostModel:
+    """Fit a sum of terms to positive values.
 
     Args:
         terms: Terms, none negative, each of shape (n,).
         y: What the sum shall be, shape (n,), positive.
         weights: How much each row counts, shape (n,); None for all alike.
+        robust: Minimise the squared logarithm of the ratio, odd rows counting less; else the squared relative error.
     """
     from scipy.optimize import nnls  # predicting needs numpy alone
 
@@ -76,7 +79,7 @@ def fit_cost_model(terms: Mapping[str, Array], y: Array, weights: Array | None =
     least = 0.1 * float(y.min())
     root = np.ones(len(y)) if weights is None else np.sqrt(weights)
     found, _ = nnls(scaled / y[:, None] * root[:, None], root)
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if robust else 0):
         now = np.maximum(scaled @ found, least)
         ratio = np.log(now / y)
         weight = root / np.sqrt(1.0 + (ratio / _ODD) ** 2)

@@ -15,7 +15,7 @@ from edgewatt.predictors.cross_prediction import CrossPrediction, cross_predict
 from edgewatt.predictors.families import families
 from edgewatt.predictors.folder import PREDICTED_KINDS
 from edgewatt.predictors.folds import Folds, network_folds, row_folds
-from edgewatt.predictors.network_scores import baseline_values, calibrated_values, measured_networks, network_sums
+from edgewatt.predictors.network_scores import measured_networks, network_sums, ways_to_predict
 from edgewatt.predictors.registry import DEFAULT_PREDICTOR, PREDICTOR_NAMES, new_predictor
 from edgewatt.predictors.scoring import (
     interval_entry,
@@ -24,6 +24,7 @@ from edgewatt.predictors.scoring import (
     network_entries,
 )
 from edgewatt.predictors.training_data import TrainingData, read_training_data
+from edgewatt.tabular import Tabular
 
 #: What is left out, and what that says.
 PROTOCOLS: Mapping[str, str] = {
@@ -39,7 +40,7 @@ Scores = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Tabular):
     """Scores of a predictor and of the baselines.
 
     Attributes:
@@ -50,6 +51,7 @@ class Evaluation:
         layers: For each protocol, kind, target and predictor the scores of layers.
         intervals: For each protocol, kind and target the intervals and their coverage.
         whole: For each protocol and target the scores of networks, as `network_entries` makes them.
+        coverage: For each protocol how many layers the predictor of their kind, the fallback, or none predicted.
     """
 
     predictor: str
@@ -59,6 +61,7 @@ class Evaluation:
     layers: dict[str, dict[str, dict[str, dict[str, Scores]]]]
     intervals: dict[str, dict[str, dict[str, Scores | None]]]
     whole: dict[str, dict[str, dict[str, Any]]]
+    coverage: dict[str, dict[str, int]]
 
 
 def evaluate(
@@ -89,7 +92,14 @@ def evaluate(
         raise EdgewattError(f"there is no network {unknown[0]!r}", fix=f"There are: {', '.join(data.networks)}")
     family_of = families(data.networks, named_families)
     result = Evaluation(
-        predictor, data.networks, family_of, measured_networks(data).whole, layers={}, intervals={}, whole={}
+        predictor,
+        data.networks,
+        family_of,
+        measured_networks(data).whole,
+        layers={},
+        intervals={},
+        whole={},
+        coverage={},
     )
     for protocol in PROTOCOLS:
         groups = {"network": len(data.networks), "family": len(set(family_of.values()))}
@@ -123,6 +133,7 @@ def _add_protocol(
             factor, coverage = layer_interval(data, own, kind, target)
             result.layers[protocol].setdefault(kind.value, {})[target.value] = found
             result.intervals[protocol].setdefault(kind.value, {})[target.value] = interval_entry(factor, coverage)
+    result.coverage[protocol] = own.coverage()
     result.whole[protocol] = _whole(result, data, protocol, crossed)
 
 
@@ -148,10 +159,6 @@ def _whole(
     groups = None
     if protocol == "family":
         groups = np.unique([result.families[name] for name in networks.names], return_inverse=True)[1]
-    ways = {
-        name: calibrated_values(network_sums(data, cross, networks), networks, groups)
-        for name, cross in crossed.items()
-        if name != "mean" or name == result.predictor
-    }
-    baselines = baseline_values(networks, groups)
-    return network_entries(result.predictor, networks, {**baselines, **ways}, protocol)
+    sums = {name: network_sums(data, cross, networks) for name, cross in crossed.items()}
+    ways = ways_to_predict(result.predictor, sums, networks, groups)
+    return network_entries(result.predictor, networks, ways, protocol, groups)

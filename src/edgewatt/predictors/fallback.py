@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from edgewatt.formats.run_folders import network_of
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.intervals import conformal_factor, log_errors
 from edgewatt.predictors.physics import is_detailed, layer_amounts
@@ -38,7 +39,7 @@ def fit_fallback(tables: Mapping[LayerKind, pl.DataFrame], target: Target, seed:
         MeasuredAmounts(layer_amounts(kind, table, detailed), y, table["runtime"].cast(pl.Float64).to_numpy())
         for kind, (table, y) in rows.items()
     ]
-    networks = np.concatenate([table["network"].to_numpy().astype(np.str_) for table, _ in rows.values()])
+    networks = [network_of(name) for table, _ in rows.values() for name in table["network"].to_list()]
     return fit_physics(joined(parts), networks, kind=None, target=target, detailed=detailed, trees=TREES, seed=seed)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.run_folders import network_of
 
 #: What a name of a family begins with, longer ones first so that a `resnext` is no `resnet`. Wide ResNets are ResNets.
 _FAMILIES = (
@@ -18,9 +19,9 @@ _ALIASES = {"wide_resnet": "resnet", "wideresnet": "resnet"}
 def family(network: str) -> str:
     """The family of a network by its name; a name of none is a family of its own.
 
-    What stands behind an `@` says how a network was recorded, and a number or letter at the end which member it is.
+    A board's folder before the name does not count, what stands behind an `@` says how a network was recorded, and a number or letter at the end which member it is.
     """
-    name = network.split("@")[0].lower()
+    name = network_of(network).lower()
     for prefix, known in (*_ALIASES.items(), *((known, known) for known in _FAMILIES)):
         if name.startswith(prefix):
             return known
@@ -32,9 +33,10 @@ def families(networks: Sequence[str], named: Mapping[str, str] | None = None) ->
 
     Args:
         networks: Names of networks.
-        named: Families that the caller knows better, by network.
+        named: Families that the caller knows better, by run or by network.
     """
-    return {network: (named or {}).get(network, family(network)) for network in networks}
+    known = named or {}
+    return {name: known.get(name) or known.get(network_of(name)) or family(name) for name in networks}
 
 
 def named_families(values: Sequence[str]) -> dict[str, str]:

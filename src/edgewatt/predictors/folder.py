@@ -16,6 +16,7 @@ from edgewatt.formats.atomic import write_bytes
 from edgewatt.formats.checked import FileModel, read_checked, write_checked
 from edgewatt.formats.json_file import write_json
 from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.board_features import BoardRates
 from edgewatt.predictors.network_calibration import CalibrationFields, NetworkCalibration
 from edgewatt.predictors.storage import (
     COMPRESSED,
@@ -53,6 +54,8 @@ class Predictors:
         calibration: How networks follow from their layers; None where no measured network is known.
         runs: What is known of the recordings: each key's values, such as boards and precisions.
         edgewatt_version: The version that trained them.
+        boards: The boards whose figures are features; none where predictors hold for what was recorded alone.
+        new_board_intervals: Factors of intervals on other boards than these, by kind and target.
     """
 
     by_purpose: Mapping[tuple[LayerKind, Target], StoredPredictor]
@@ -67,6 +70,8 @@ class Predictors:
     calibration: NetworkCalibration | None = None
     runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     edgewatt_version: str = __version__
+    boards: tuple[BoardRates, ...] = ()
+    new_board_intervals: Mapping[str, float] = field(default_factory=dict)
 
     def get(self, kind: LayerKind, target: Target) -> StoredPredictor | None:
         """The predictor of one kind and target; None where there is none."""
@@ -88,6 +93,8 @@ class _Manifest(FileModel):
     energy_intervals: dict[str, PositiveFloat] = Field(default_factory=dict)
     calibration: CalibrationFields | None = None
     runs: dict[str, list[str]] = Field(default_factory=dict)
+    boards: list[BoardRates] = Field(default_factory=list)
+    new_board_intervals: dict[str, PositiveFloat] = Field(default_factory=dict)
 
 
 def write_predictors(folder: Path, predictors: Predictors, metrics: Mapping[str, Any], card: str) -> None:
@@ -129,6 +136,8 @@ def _manifest(predictors: Predictors, files: list[str]) -> _Manifest:
         energy_intervals={kind.value: factor for kind, factor in predictors.energy_intervals.items()},
         calibration=None if predictors.calibration is None else predictors.calibration.fields(),
         runs={key: list(values) for key, values in predictors.runs.items()},
+        boards=list(predictors.boards),
+        new_board_intervals=dict(predictors.new_board_intervals),
     )
 
 
@@ -190,4 +199,6 @@ def load_predictors(folder: Path) -> Predictors:
         calibration=None if manifest.calibration is None else NetworkCalibration.of(manifest.calibration),
         runs={key: tuple(values) for key, values in manifest.runs.items()},
         edgewatt_version=manifest.edgewatt_version,
+        boards=tuple(manifest.boards),
+        new_board_intervals=manifest.new_board_intervals,
     )

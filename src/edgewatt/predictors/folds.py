@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold
 
+from edgewatt.formats.run_folders import network_of
 from edgewatt.networks.layer import LayerKind
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -45,6 +45,8 @@ def outer_splits(networks: Sequence[str] | NDArray[Any], folds: int, seed: int =
 def _splits(
     rows: int, networks: Sequence[str] | NDArray[Any] | None, folds: int, seed: int, least: int
 ) -> tuple[str, list[Split]]:
+    from sklearn.model_selection import GroupKFold, KFold  # predicting needs numpy alone
+
     numbers = None if networks is None else np.unique(np.asarray(networks), return_inverse=True)[1]
     count = 0 if numbers is None else int(numbers.max(initial=-1)) + 1
     nothing = np.zeros(rows)
@@ -80,13 +82,13 @@ def network_folds(
     Args:
         tables: Tables with the column `network`.
         folds: At most so many.
-        groups: What is left out together: the family of each network; None for each network alone, and then single
-            rows for a kind that fewer than five networks have.
+        groups: What is left out together: the family of each run, say; None for each network alone, on all boards and
+            in all states, and then single rows for a kind that fewer than five networks have.
         grouping: What the groups are.
         seed: Of the assignment of rows.
     """
     network_rows = Counter(name for table in tables.values() for name in table["network"].to_list())
-    group_of = {name: name if groups is None else groups[name] for name in network_rows}
+    group_of = {name: network_of(name) if groups is None else groups[name] for name in network_rows}
     group_rows: Counter[str] = Counter()
     for name, rows in network_rows.items():
         group_rows[group_of[name]] += rows

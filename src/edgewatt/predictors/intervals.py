@@ -66,21 +66,37 @@ def conformal_factor(scores: Array) -> float | None:
 
 
 def cross_coverage(scores: Array, folds: NDArray[np.int64]) -> Coverage | None:
-    """Coverage of each fold by the factor that the other folds give.
+    """Coverage of each fold by the factor that the other folds give; None where there are too few scores to tell.
 
     Args:
         scores: Scores out of folds, shape (n,).
         folds: Number of each row's fold.
     """
-    held = np.full(len(scores), np.nan)
-    shares = []
+    shares = fold_coverage(scores, folds)
+    if not shares:
+        return None
+    sizes = [int((folds == fold).sum()) for fold in shares]
+    mean = float(np.average(list(shares.values()), weights=sizes))
+    return Coverage(mean, min(shares.values()), max(shares.values()), len(scores))
+
+
+def fold_coverage(scores: Array, folds: NDArray[np.int64]) -> dict[int, float]:
+    """The share of each fold's rows that the factor of the other folds holds.
+
+    Args:
+        scores: Scores out of folds, shape (n,).
+        folds: Number of each row's fold.
+
+    Returns:
+        A share by number of the fold; nothing where the others are too few for a factor.
+    """
+    shares = {}
     for fold in np.unique(folds):
         factor = conformal_factor(scores[folds != fold])
         if factor is None:
-            return None
-        held[folds == fold] = scores[folds == fold] <= factor
-        shares.append(float(held[folds == fold].mean()))
-    return Coverage(float(held.mean()), min(shares), max(shares), len(scores)) if shares else None
+            return {}
+        shares[int(fold)] = float((scores[folds == fold] <= factor).mean())
+    return shares
 
 
 def interval(value: float, spread: float, factor: float) -> Interval:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from edgewatt.predictors.terms import Array
 
+#: Values that differ by less than this part of the greatest are equal but for rounding in how they were worked out.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -52,13 +55,12 @@ def scores(true: Array, predicted: Array, networks: Sequence[str] | NDArray[Any]
     error = predicted - true
     valid = true != 0.0
     relative = np.abs(error[valid] / true[valid])
-    variation = float(((true - true.mean()) ** 2).sum())
     return Scores(
         mape=float(relative.mean()) if valid.any() else None,
         rmspe=float(np.sqrt((relative**2).mean())) if valid.any() else None,
         rmse=float(np.sqrt((error**2).mean())),
         mae=float(np.abs(error).mean()),
-        r2=1.0 - float((error**2).sum()) / variation if len(true) > 1 and variation > 0.0 else None,
+        r2=1.0 - float((error**2).sum() / ((true - true.mean()) ** 2).sum()) if _varies(true) else None,
         rows=len(true),
         networks=len(set(networks)),
         zero_rows=int((~valid).sum()),
@@ -77,9 +79,14 @@ def rank_correlation(true: Array, predicted: Array) -> float | None:
     Returns:
         From -1 to 1; None for fewer than three rows, or where a side does not vary.
     """
-    if len(true) < 3 or np.ptp(true) == 0.0 or np.ptp(predicted) == 0.0:
+    if len(true) < 3 or not _varies(true) or not _varies(predicted):
         return None
     return float(np.corrcoef(_ranks(true), _ranks(predicted))[0, 1])
+
+
+def _varies(values: Array) -> bool:
+    """Whether values differ by more than rounding, so that what varies can be explained at all."""
+    return bool(np.ptp(values) > _ROUNDING * np.abs(values).max())
 
 
 def _ranks(values: Array) -> Array:

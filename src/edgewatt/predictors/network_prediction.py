@@ -169,6 +169,11 @@ class NetworkPrediction(Tabular):
         return self.count(Status.FALLBACK)
 
     @property
+    def prior_layers(self) -> int:
+        """Number of layers that a board's prior predicts."""
+        return self.count(Status.PRIOR)
+
+    @property
     def uncovered_layers(self) -> int:
         """Number of layers that no predictor covers."""
         return self.count(Status.UNCOVERED)

@@ -9,14 +9,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from edgewatt.formats.run_folders import network_of
 from edgewatt.predictors.cross_prediction import CrossPrediction
-from edgewatt.predictors.intervals import conformal_factor
 from edgewatt.predictors.network_calibration import (
     NetworkCalibration,
     NetworkSums,
     fit_calibration,
     relative_non_negative,
 )
+from edgewatt.predictors.network_intervals import network_factor
 from edgewatt.predictors.physics import is_detailed, layer_amounts
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import Array
@@ -27,6 +28,9 @@ _LEAST_TIME_SHARE = 0.9
 
 #: What is predicted of a network, and its unit.
 NETWORK_TARGETS = {"runtime": "ms", "energy": "mJ", "power": "W"}
+
+#: The way of predicting a network that leaves the calibration out.
+SUM_OF_LAYERS = "sum of layers"
 
 #: Predicts every network's runtime and energy from those of other networks.
 Values = dict[str, Array]
@@ -45,6 +49,7 @@ class MeasuredNetworks:
         total_bytes: Bytes of the tables' layers, shape (n,).
         layers: Number of them, shape (n,).
         whole: Whether runtimes and energies are of the whole networks; else sums over the tables' layers.
+        layer_sums: Sums of what was measured of the layers.
     """
 
     names: tuple[str, ...]
@@ -55,6 +60,7 @@ class MeasuredNetworks:
     total_bytes: Array
     layers: Array
     whole: bool
+    layer_sums: NetworkSums
 
     def values(self) -> Values:
         """Runtime in ms, energy in mJ and mean power in W."""
@@ -76,6 +82,7 @@ class MeasuredNetworks:
             self.total_bytes[rows],
             self.layers[rows],
             self.whole,
+            self.layer_sums.take(rows),
         )
 
 
@@ -86,10 +93,14 @@ def measured_networks(data: TrainingData) -> MeasuredNetworks:
     """
     whole = [name for name in data.networks if _is_whole(data, name)]
     names = whole or [name for name in data.networks if _layer_count(data, name)]
-    runtime_s, energy_j, idle_w = [], [], []
+    runtime_s, energy_j, idle_w, sums_s, sums_j = [], [], [], [], []
     for name in names:
         info = data.measured.get(name)
         time_s, energy, idle = _summed(data, name)
+        all_s = (info.sum_of_layers_s if info is not None else None) or time_s
+        sums_s.append(all_s)
+        # What few layers have no power, or are in no table, is taken to be like the rest.
+        sums_j.append((energy - idle * time_s) * all_s / time_s if time_s > 0.0 else np.nan)
         if whole and info is not None:
             time_s, energy = info.runtime_s or time_s, info.energy_j or np.nan
             idle = idle if info.idle_power_w is None else info.idle_power_w
@@ -97,16 +108,25 @@ def measured_networks(data: TrainingData) -> MeasuredNetworks:
         energy_j.append(energy)
         idle_w.append(idle)
     macs, total_bytes, layers = _work(data, names)
+    idle_power_w = np.array(idle_w, dtype=np.float64)
     return MeasuredNetworks(
         tuple(names),
         np.array(runtime_s, dtype=np.float64),
         np.array(energy_j, dtype=np.float64),
-        np.array(idle_w, dtype=np.float64),
+        idle_power_w,
         macs,
         total_bytes,
         layers,
         bool(whole),
+        NetworkSums(np.array(sums_s, dtype=np.float64), np.array(sums_j, dtype=np.float64), layers, idle_power_w),
     )
+
+
+def network_groups(names: Sequence[str]) -> NDArray[np.int64]:
+    """One number for each network, the same on every board and in every state; shape (n,)."""
+    own = [network_of(name) for name in names]
+    first = {name: number for number, name in enumerate(dict.fromkeys(own))}
+    return np.array([first[name] for name in own], dtype=np.int64)
 
 
 def network_sums(data: TrainingData, cross: CrossPrediction, networks: MeasuredNetworks) -> NetworkSums:
@@ -139,17 +159,18 @@ def calibrate(sums: NetworkSums, networks: MeasuredNetworks) -> NetworkCalibrati
         return None
     chosen = sums.take(usable)
     if networks.whole:
-        fitted = fit_calibration(chosen, networks.runtime_s[usable], networks.energy_j[usable])
+        measured = networks.take(usable)
+        fitted = fit_calibration(chosen, measured.layer_sums, measured.runtime_s, measured.energy_j)
     else:
-        fitted = NetworkCalibration(0, 1.0, 0.0, 1.0, 0.0, None, {})
+        fitted = NetworkCalibration()
     if fitted is None:
         return None
     true = networks.values()
     found = calibrated_values(sums, networks)
     intervals = {}
     for name in NETWORK_TARGETS:
-        errors = np.abs(np.log(found[name][usable] / true[name][usable]))
-        factor = conformal_factor(errors[np.isfinite(errors)])
+        errors = np.log(true[name][usable] / found[name][usable])
+        factor = network_factor(errors[np.isfinite(errors)])
         if factor is not None:
             intervals[name] = factor
     return replace(fitted, intervals=intervals)
@@ -161,26 +182,52 @@ def calibrated_values(sums: NetworkSums, networks: MeasuredNetworks, groups: NDA
     Args:
         sums: Sums over layers.
         networks: What they took.
-        groups: Networks of one number are left out together, shape (n,); None for each alone.
+        groups: Networks of one number are left out together, shape (n,); None for each alone, on all boards.
     """
-    count = len(networks.names)
-    numbers = np.arange(count) if groups is None else groups
+    numbers = network_groups(networks.names) if groups is None else groups
     usable = _usable(sums, networks)
-    plain = NetworkCalibration(0, 1.0, 0.0, 1.0, 0.0, None, {})
-    runtime_s, energy_j = plain.predict(sums)
+    runtime_s, energy_j = NetworkCalibration().predict(sums)
     if networks.whole:
         for number in np.unique(numbers):
             others = usable[numbers[usable] != number]
-            fitted = fit_calibration(sums.take(others), networks.runtime_s[others], networks.energy_j[others])
+            known = networks.take(others)
+            fitted = fit_calibration(sums.take(others), known.layer_sums, known.runtime_s, known.energy_j)
             rows = np.flatnonzero(numbers == number)
             if fitted is not None:
                 runtime_s[rows], energy_j[rows] = fitted.predict(sums.take(rows))
     return network_values(runtime_s, energy_j)
 
 
+def ways_to_predict(
+    predictor: str,
+    sums: Mapping[str, NetworkSums],
+    networks: MeasuredNetworks,
+    groups: NDArray[np.int64] | None = None,
+) -> dict[str, Values]:
+    """Each network by all that can predict it, fitted to the others.
+
+    Args:
+        predictor: The predictor that is scored.
+        sums: Sums over layers, by predictor; those of the mean are left out, for the mean network stands beside.
+        networks: What the networks took.
+        groups: As for `calibrated_values`.
+
+    Returns:
+        Values by the predictors' names, by `sum of layers` (the predictor's, not calibrated), and by the names of
+        `baseline_predictions`.
+    """
+    calibrated = {
+        name: calibrated_values(one, networks, groups)
+        for name, one in sums.items()
+        if name != "mean" or name == predictor
+    }
+    plain = network_values(*NetworkCalibration().predict(sums[predictor]))
+    return {**baseline_values(networks, groups), SUM_OF_LAYERS: plain, **calibrated}
+
+
 def baseline_values(networks: MeasuredNetworks, groups: NDArray[np.int64] | None = None) -> dict[str, Values]:
     """Each network by the simplest predictors fitted to the others; arguments as for `calibrated_values`."""
-    numbers = np.arange(len(networks.names)) if groups is None else groups
+    numbers = network_groups(networks.names) if groups is None else groups
     found: dict[str, Values] = {}
     for number in np.unique(numbers):
         rows = np.flatnonzero(numbers == number)

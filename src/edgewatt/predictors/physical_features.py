@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgewatt.predictors.physics import LayerAmounts
+from edgewatt.predictors.physics import BOARD_AMOUNTS, LayerAmounts
 from edgewatt.predictors.terms import Array
 
 #: Rows and columns of the parts of a matrix product that one multiprocessor works on, and vectors of its channels.
@@ -26,18 +26,19 @@ DISTANCE_FEATURES = (
 )
 
 
-#: Terms of two sums whose geometric mean is a layer's time: a fine one and a coarse one. Their mean extrapolated better
-#: to corners of the design space that were left out than either.
-COST_TERMS = (
-    (
-        *("launch", "macs", "macs in small blocks", "macs in large blocks", "depthwise macs", "depth"),
-        *("blocks times depth", "unrolled", "window", "weight bytes", "input bytes", "output bytes"),
-    ),
-    (
-        *("launch", "macs", "macs in small blocks", "depthwise macs", "depth", "window"),
-        *("weight bytes", "activation bytes"),
-    ),
+#: Terms of two sums whose geometric mean is a layer's time: a fine one, and operations and bytes. Their mean
+#: extrapolated better than either to ranges and clusters of measured convolutions that were left out.
+FINE_COST_TERMS = (
+    *("launch", "macs", "macs in small blocks", "macs in large blocks", "depthwise macs", "depth"),
+    *("blocks times depth", "unrolled", "window", "weight bytes", "input bytes", "output bytes"),
 )
+COARSE_COST_TERMS = ("launch", "macs", "depthwise macs", "window", "bytes")
+
+#: Features that say something where boards differ only.
+BOARD_FEATURES = (*(f"log {name}" for name in BOARD_AMOUNTS), "board intensity")
+
+#: Terms of a power that say something where boards differ only: larger boards draw more whatever they do.
+BOARD_POWER_TERMS = ("active cores", "active idle")
 
 
 def physical_features(amounts: LayerAmounts) -> dict[str, Array]:
@@ -51,7 +52,12 @@ def physical_features(amounts: LayerAmounts) -> dict[str, Array]:
     rows, columns, depth = amounts["rows"], amounts["columns"], amounts["depth"]
     total = amounts.total_bytes
     kernel = amounts["kernel_0"] * amounts["kernel_1"]
+    # Libraries choose an algorithm by the channels of a group, and some transform one kernel for each pair of them.
+    inputs, outputs = (amounts[name] / amounts["groups"] for name in ("input_channels", "output_channels"))
     features |= {
+        "log channel pairs": np.log1p(inputs * outputs),
+        "log fewer channels": np.log1p(np.minimum(inputs, outputs)),
+        "log more channels": np.log1p(np.maximum(inputs, outputs)),
         "log bytes": np.log1p(total),
         "log intensity": np.log1p(amounts["macs"]) - np.log1p(total),
         "log kernel": np.log(kernel),
@@ -69,37 +75,51 @@ def physical_features(amounts: LayerAmounts) -> dict[str, Array]:
         "input channels fill": _fill(amounts["input_channels"], _VECTOR),
         "output channels fill": _fill(amounts["output_channels"], _VECTOR),
     }
+    features |= {f"log {name}": np.log(np.maximum(amounts[name], 1e-9)) for name in BOARD_AMOUNTS}
+    # Operations against bytes in the board's own peak times: which of the two its roofline says the layer waits for.
+    compute = amounts["macs"] * amounts["value_bytes"] / 4.0 * amounts["tensor_time"]
+    features["board intensity"] = np.log1p(compute) - np.log1p(total * amounts["memory_time"])
     return features
 
 
 def cost_terms(amounts: LayerAmounts) -> dict[str, Array]:
     """What a layer's time is made of, each of shape (n,): a constant for its launch, work, and bytes.
 
-    The coefficient of each is a time for one; a half-precision operation counts as half an operation.
+    The coefficient of each is a time for one; a half-precision operation counts as half an operation. Where boards are
+    known operations and bytes are times at the board's peak, and the coefficient says how far it is from that.
     """
     relative = amounts["value_bytes"] / 4.0
     macs = amounts["macs"] * relative
-    depthwise = amounts["depthwise"]
-    matrix = 1.0 - depthwise
+    depthwise = amounts["depthwise"] * amounts["cuda_time"]
+    dense = 1.0 - amounts["depthwise"]
+    matrix, alone = dense * amounts["tensor_time"], dense * amounts["core_time"]
+    memory = amounts["memory_time"]
     return {
         "launch": np.ones(len(amounts)),
         "macs": macs * matrix,
         "macs in small blocks": padded_macs(amounts, _SMALL_BLOCK) * relative * matrix,
         "macs in large blocks": padded_macs(amounts, 2 * _BLOCK, _BLOCK) * relative * matrix,
         "depthwise macs": macs * depthwise,
-        "depth": amounts["depth"] * matrix,
+        "depth": amounts["depth"] * alone,
         "blocks times depth": _blocks(amounts, _BLOCK) * amounts["depth"] * relative * matrix,
-        "unrolled": amounts["rows"] * amounts["depth"] * amounts["groups"] * relative * matrix,
-        "window": amounts["window"],
-        "weight bytes": amounts["weight_bytes"],
-        "input bytes": amounts["input_bytes"],
-        "output bytes": amounts["output_bytes"],
-        "activation bytes": amounts["input_bytes"] + amounts["output_bytes"],
+        "unrolled": amounts["rows"]
+        * amounts["depth"]
+        * amounts["groups"]
+        * relative
+        * (1.0 - amounts["depthwise"])
+        * memory,
+        "window": amounts["window"] * amounts["cuda_time"],
+        "weight bytes": amounts["weight_bytes"] * memory,
+        "input bytes": amounts["input_bytes"] * memory,
+        "output bytes": amounts["output_bytes"] * memory,
+        "bytes": amounts.total_bytes * memory,
     }
 
 
 def power_terms(amounts: LayerAmounts, runtime: Array) -> dict[str, Array]:
     """What a layer's power is made of: a constant, and operations and bytes in a unit of time; each of shape (n,).
+
+    `BOARD_POWER_TERMS` are constants of the board.
 
     Args:
         amounts: The layers.
@@ -112,6 +132,8 @@ def power_terms(amounts: LayerAmounts, runtime: Array) -> dict[str, Array]:
         "window": amounts["window"] / runtime,
         "bytes": amounts.total_bytes / runtime,
         "unrolled": amounts["rows"] * amounts["depth"] * amounts["groups"] * relative / runtime,
+        "active cores": amounts["board_cores"],
+        "active idle": amounts["board_idle"],
     }
 
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from edgewatt.errors import EdgewattError
 from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.board_features import BOARD_COLUMNS
 from edgewatt.predictors.terms import Array
 
 #: Bytes of one value; a precision that is not named is taken for float32.
@@ -30,7 +31,11 @@ AMOUNTS = (
     *("input_channels", "input_size", "output_channels", "output_size"),
     *("kernel_0", "kernel_1", "stride", "dilation", "padding", "depthwise", "transposed"),
     *(str(kind) for kind in LayerKind),
+    *("tensor_time", "cuda_time", "memory_time", "core_time", "board_cores", "board_idle"),
 )
+
+#: The amounts that are the board's; all are 1 where a table does not tell of boards.
+BOARD_AMOUNTS = ("tensor_time", "cuda_time", "memory_time", "core_time", "board_cores", "board_idle")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +72,11 @@ def concatenated(parts: Sequence[LayerAmounts]) -> LayerAmounts:
     return LayerAmounts(values, tuple(operation for part in parts for operation in part.operations))
 
 
+def differs_by_board(amounts: LayerAmounts) -> bool:
+    """Whether layers ran on boards of different figures."""
+    return any(bool(np.ptp(amounts[name]) > 0.0) for name in ("memory_time", "board_cores", "board_idle"))
+
+
 def is_detailed(table: pl.DataFrame) -> bool:
     """Whether a table tells precisions and bytes itself, so that they need not be worked out as if for float32."""
     needed = ("precision", *_BYTE_COLUMNS)
@@ -97,6 +107,7 @@ def layer_amounts(kind: LayerKind, table: pl.DataFrame, detailed: bool) -> Layer
         values |= {name: columns.required(name) for name in _BYTE_COLUMNS}
         precisions = table["precision"].to_list()
         values["value_bytes"] = np.array([_VALUE_BYTES.get(name, 4.0) for name in precisions], dtype=np.float64)
+    values |= _board_amounts(columns, values["value_bytes"])
     ones = np.ones(table.height)
     complete = {name: values.get(name, ones) for name in AMOUNTS}
     complete |= {str(other): ones * float(other is kind) for other in LayerKind}
@@ -121,6 +132,9 @@ class _Columns:
             return np.full(self._table.height, where_absent)
         values: Array = self._table[name].cast(pl.Float64).fill_null(where_absent).to_numpy()
         return values
+
+    def has(self, names: Sequence[str]) -> bool:
+        return all(name in self._table.columns and self._table[name].null_count() == 0 for name in names)
 
     def operations(self) -> tuple[str, ...]:
         if "operation" not in self._table.columns:
@@ -189,6 +203,24 @@ def _dense_amounts(columns: _Columns) -> dict[str, Array]:
         "padding": none,
         "depthwise": none,
         "transposed": none,
+    }
+
+
+def _board_amounts(columns: _Columns, value_bytes: Array) -> dict[str, Array]:
+    """What the board's peak rates make of an operation and a byte; nothing where the table tells of no boards."""
+    if not columns.has(BOARD_COLUMNS):
+        return {}
+    tensor, cuda, bandwidth, multiprocessors, cores, idle = (columns.required(name) for name in BOARD_COLUMNS)
+    # Costs count a narrow operation as a part of one; the rate is of the narrow operation already.
+    relative = value_bytes / 4.0
+    tensor_time = 1.0 / (tensor * relative)
+    return {
+        "tensor_time": tensor_time,
+        "cuda_time": 1.0 / (cuda * relative),
+        "memory_time": 1.0 / bandwidth,
+        "core_time": tensor_time * multiprocessors,
+        "board_cores": cores,
+        "board_idle": idle,
     }
 
 

@@ -17,9 +17,24 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.anchors import fit_anchors
 from edgewatt.predictors.cost_model import CostMean, CostModel, fit_cost_model
 from edgewatt.predictors.forest import forest_from_sklearn
-from edgewatt.predictors.physical_features import COST_TERMS, DISTANCE_FEATURES, cost_terms, power_terms
-from edgewatt.predictors.physics import LayerAmounts, concatenated, is_detailed, layer_amounts
+from edgewatt.predictors.physical_features import (
+    BOARD_FEATURES,
+    BOARD_POWER_TERMS,
+    COARSE_COST_TERMS,
+    DISTANCE_FEATURES,
+    FINE_COST_TERMS,
+    cost_terms,
+    power_terms,
+)
+from edgewatt.predictors.physics import (
+    LayerAmounts,
+    concatenated,
+    differs_by_board,
+    is_detailed,
+    layer_amounts,
+)
 from edgewatt.predictors.physics_function import PhysicsFunction, log_costs, tree_columns, tree_features
+from edgewatt.predictors.search_space import SearchSpace, Span
 from edgewatt.predictors.targets import Target, target_values
 from edgewatt.predictors.terms import Array
 
@@ -44,6 +59,16 @@ _ROWS_A_LEAF = 1500
 _SHARE_OF_OTHERS = 0.1
 _LEAST_OF_OTHERS = 50.0
 
+#: What a search for better settings chooses from. More trees change little and cost time, so they stay as they are.
+SEARCH_SPACES: Mapping[Target, SearchSpace] = {
+    target: {
+        "share": Span(0.0, 1.0, usual=_SHARE[target]),
+        "max_features": Span(0.2, 1.0, usual=0.5),
+        "min_samples_leaf": Span(1, 8, usual=1, whole=True, log=True),
+    }
+    for target in Target
+}
+
 
 class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Costs times a learned correction, with scikit-learn's contract; see `PhysicsFunction`.
@@ -57,6 +82,9 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         kind: The kind of layer, a `LayerKind` or its name.
         target: What is predicted, a `Target` or its name.
         trees: Number of trees.
+        share: Share of the costs in the logarithm of what is predicted; None for the usual one of the target.
+        max_features: Share of the features that each split of a tree chooses from.
+        min_samples_leaf: Rows that each leaf of a tree holds at least; None for one, and more where there are many.
         seed: Of the trees.
 
     Attributes:
@@ -70,11 +98,17 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         target: Target | str = Target.RUNTIME,
         *,
         trees: int = 64,
+        share: float | None = None,
+        max_features: float = 0.5,
+        min_samples_leaf: int | None = None,
         seed: int = 0,
     ) -> None:
         self.kind = kind
         self.target = target
         self.trees = trees
+        self.share = share
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
         self.seed = seed
 
     def fit(
@@ -110,6 +144,9 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             others=known,
             detailed=detailed,
             trees=self.trees,
+            share=self.share,
+            max_features=self.max_features,
+            min_samples_leaf=self.min_samples_leaf,
             seed=self.seed,
         )
         return self
@@ -143,6 +180,9 @@ def fit_physics(
     detailed: bool,
     others: MeasuredAmounts | None = None,
     trees: int = 64,
+    share: float | None = None,
+    max_features: float = 0.5,
+    min_samples_leaf: int | None = None,
     seed: int = 0,
 ) -> PhysicsFunction:
     """Fit costs and trees to layers given by their amounts.
@@ -155,6 +195,9 @@ def fit_physics(
         detailed: How they are described, see `layer_amounts`.
         others: Layers of other kinds, which settle what these leave open of the costs.
         trees: Number of trees.
+        share: Share of the costs in the logarithm of what is predicted; None for the usual one of the target.
+        max_features: Share of the features that each split chooses from.
+        min_samples_leaf: Rows that each leaf holds at least; None for one, and more where there are many rows.
         seed: Of the trees.
 
     Raises:
@@ -166,13 +209,13 @@ def fit_physics(
     positive = _positive(y)
     time, power = _costs(layers, others, target)
     features = tree_features(amounts, time)
-    share = _SHARE[target]
+    share = _SHARE[target] if share is None else share
     corrected = np.log(positive) - share * log_costs(amounts, time, power)
     names = _varying(features, amounts)
     ensemble = ExtraTreesRegressor(
         trees,
-        min_samples_leaf=1 + len(y) // _ROWS_A_LEAF,
-        max_features=0.5,
+        min_samples_leaf=1 + len(y) // _ROWS_A_LEAF if min_samples_leaf is None else min_samples_leaf,
+        max_features=max_features,
         n_jobs=2 if len(y) > 300 else 1,
         random_state=seed,
     )
@@ -220,12 +263,16 @@ def _costs(
     # Without runtimes there are no rates; each layer then counts as lasting as long.
     runtimes = [np.ones(len(part.y)) if part.runtime_ms is None else _positive(part.runtime_ms) for part in parts]
     time = _time_costs(terms, np.concatenate(runtimes), weights)
-    return time, fit_cost_model(power_terms(amounts, time.predict(terms)), y, weights)
+    used = power_terms(amounts, time.predict(terms))
+    if not differs_by_board(amounts):
+        used = {name: values for name, values in used.items() if name not in BOARD_POWER_TERMS}
+    return time, fit_cost_model(used, y, weights)
 
 
 def _time_costs(terms: Mapping[str, Array], runtime: Array, weights: Array) -> CostMean:
+    fine, coarse = ({name: terms[name] for name in names} for names in (FINE_COST_TERMS, COARSE_COST_TERMS))
     return CostMean(
-        tuple(fit_cost_model({name: terms[name] for name in names}, runtime, weights) for names in COST_TERMS)
+        (fit_cost_model(fine, runtime, weights), fit_cost_model(coarse, runtime, weights, robust=False)),
     )
 
 
@@ -265,5 +312,7 @@ def _runtimes(table: pl.DataFrame) -> Array | None:
 def _varying(features: dict[str, Array], amounts: LayerAmounts) -> list[str]:
     """Names of columns that differ between rows, operations among them."""
     names = [name for name, values in features.items() if np.ptp(values) > 1e-9]
+    if not differs_by_board(amounts):
+        names = [name for name in names if name not in BOARD_FEATURES]
     operations = sorted(set(amounts.operations) - {""})
     return names + ([f"is {name}" for name in operations] if len(operations) > 1 else [])

@@ -12,7 +12,9 @@ import polars as pl
 from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.errors import EdgewattError, printable
 from edgewatt.networks.layer import FREE_OPERATIONS, Layer, LayerKind
+from edgewatt.predictors.board_features import BoardRates, with_board
 from edgewatt.predictors.estimate import Estimate
+from edgewatt.predictors.fleet_prediction import for_board
 from edgewatt.predictors.folder import Predictors, load_predictors
 from edgewatt.predictors.intervals import interval
 from edgewatt.predictors.network_prediction import Interval, LayerPrediction, NetworkPrediction, Status
@@ -44,16 +46,18 @@ class _Answer:
         return interval(float(self.estimate.value[row]), widening * float(self.estimate.spread[row]), self.interval)
 
 
-def predict(layers: Sequence[Layer], predictors: Predictors) -> NetworkPrediction:
+def predict(layers: Sequence[Layer], predictors: Predictors, board: BoardRates | None = None) -> NetworkPrediction:
     """Predict a network.
 
     Args:
         layers: Its layers, in execution order.
         predictors: What `train` made; `load_predictors` reads them.
+        board: The board that is meant, where boards are features of the predictors; `meant_board` finds it.
 
     Raises:
-        EdgewattError: A prediction is not finite.
+        EdgewattError: A prediction is not finite, or predictors of several boards are not told which is meant.
     """
+    predictors = for_board(predictors, board)
     result: list[LayerPrediction | None] = [None] * len(layers)
     kinds = [None if layer.operation in FREE_OPERATIONS else table_kind(layer) for layer in layers]
     for index, layer in enumerate(layers):
@@ -61,17 +65,21 @@ def predict(layers: Sequence[Layer], predictors: Predictors) -> NetworkPredictio
             result[index] = LayerPrediction(layer, LayerKind.OTHER, Status.FREE, 0.0, 0.0)
     for kind in LayerKind:
         chosen = [index for index, other in enumerate(kinds) if other is kind]
-        predicted = _predict_kind(kind, [layers[index] for index in chosen], predictors)
+        predicted = _predict_kind(kind, [layers[index] for index in chosen], predictors, board)
         for index, layer_prediction in zip(chosen, predicted, strict=True):
             result[index] = layer_prediction
     found = tuple(layer for layer in result if layer is not None)
     return NetworkPrediction(found, predictors.idle_power_w, whole_network(found, predictors))
 
 
-def _predict_kind(kind: LayerKind, layers: Sequence[Layer], predictors: Predictors) -> list[LayerPrediction]:
+def _predict_kind(
+    kind: LayerKind, layers: Sequence[Layer], predictors: Predictors, board: BoardRates | None
+) -> list[LayerPrediction]:
     if not layers:
         return []
     table = feature_frame(kind, layers)
+    if board is not None and predictors.boards:
+        table = with_board(table, [board])
     power, runtime = (_answer(kind, target, table, predictors) for target in (Target.POWER, Target.RUNTIME))
     trained_on = predictors.get(kind, Target.RUNTIME) or predictors.get(kind, Target.POWER)
     outside = [()] * len(layers) if trained_on is None else _outside(trained_on, table, predictors.precisions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 
 import numpy as np
@@ -137,13 +137,20 @@ def compare(result: PublishedResult, layers_of: LayersOf, parameters: PriorParam
     return PriorError(result, runtime_s, board.at_the_wall_w(module_w) * runtime_s)
 
 
-def leave_one_board_out(results: Sequence[PublishedResult], layers_of: LayersOf) -> list[PriorError]:
-    """Errors on every result, each board's with parameters that no result of that board was used for."""
+def leave_out(
+    results: Sequence[PublishedResult], layers_of: LayersOf, part_of: Callable[[PublishedResult], str]
+) -> list[PriorError]:
+    """Errors on every result, with parameters that no result of the same part was used for.
+
+    Args:
+        results: The results.
+        layers_of: Layers of the networks that they name.
+        part_of: What is left out together: a result's board, network or publisher.
+    """
     errors: list[PriorError] = []
-    for board in sorted({result.board for result in results}):
-        others = [result for result in results if result.board != board]
-        parameters = calibrate(others, layers_of)
-        errors += [compare(result, layers_of, parameters) for result in results if result.board == board]
+    for part in sorted({part_of(result) for result in results}):
+        parameters = calibrate([result for result in results if part_of(result) != part], layers_of)
+        errors += [compare(result, layers_of, parameters) for result in results if part_of(result) == part]
     return errors
 
 

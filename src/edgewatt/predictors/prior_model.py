@@ -5,7 +5,9 @@
 
 The tensor cores take a time to fill whatever the layer, and do useless work where its channels do not fill their tiles;
 depthwise convolutions, pooling and everything without multiply-accumulates run on CUDA cores. At a lower clock the
-voltage is lower too, and the energy of an operation falls with its square.
+voltage is lower too, and the energy of an operation falls with its square. A tensor that is copied before a layer reads
+it (see `edgewatt.networks.concatenation`) is one launch more, and its bytes are read and written; both count to the
+layer.
 """
 
 from __future__ import annotations
@@ -110,7 +112,7 @@ def energies_above_idle_j(
     voltage = _LOWEST_VOLTAGE + (1 - _LOWEST_VOLTAGE) * at.gpu
     active_w = parameters.active_sm_w * board.multiprocessors * voltage**2 * at.gpu
     operation_j = np.array([_operations_j(layer, board, parameters) for layer in layers])
-    byte_j = np.array([layer.total_bytes * board.architecture.byte_j for layer in layers])
+    byte_j = np.array([(layer.total_bytes + 2 * layer.copied_bytes) * board.architecture.byte_j for layer in layers])
     executed = runtimes > 0.0
     energies: NDArray[np.float64] = np.where(
         executed, active_w * runtimes + operation_j * voltage**2 + byte_j, 0.0
@@ -121,8 +123,10 @@ def energies_above_idle_j(
 def _runtime_s(layer: Layer, board: BoardFigures, parameters: PriorParameters, clocks: Clocks) -> float:
     if is_free(layer):
         return 0.0
-    memory_s = layer.total_bytes / (board.bytes_per_s * clocks.memory * parameters.bandwidth_efficiency)
-    return parameters.launch_s(board.architecture) + max(_compute_s(layer, board, parameters) / clocks.gpu, memory_s)
+    bytes_per_s = board.bytes_per_s * clocks.memory * parameters.bandwidth_efficiency
+    busy_s = max(_compute_s(layer, board, parameters) / clocks.gpu, layer.total_bytes / bytes_per_s)
+    launches_s = (1 + layer.copies) * parameters.launch_s(board.architecture)
+    return launches_s + busy_s + 2 * layer.copied_bytes / bytes_per_s
 
 
 def _compute_s(layer: Layer, board: BoardFigures, parameters: PriorParameters) -> float:

@@ -24,7 +24,9 @@ _TYPES: dict[str, type[pl.DataType]] = {
     "power_w": pl.Float64,
     "idle_power_w": pl.Float64,
 }
-_TEXT = ("board", "power_mode", "network", "precision", "measured_at", "source", "note")
+_TEXT = ("board", "power_mode", "network", "precision", "measured_at", "use", "source", "note")
+#: Use of results that were found after the calibration was made: they are tests.
+_LATER = "test"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class PublishedResult:
         measured_at: Where the power was measured: `wall`.
         source: Where the result stands.
         note: What a reader must know.
+        use: `test` for one that is never calibrated on; empty where the rule of `split_results` decides.
     """
 
     board: str
@@ -60,11 +63,17 @@ class PublishedResult:
     measured_at: str
     source: str
     note: str
+    use: str = ""
 
     @property
     def group(self) -> tuple[str, str, str, int, float]:
         """What it measured: results of the same group differ only in who measured and with which software."""
         return (self.board, self.network, self.precision, self.batch, self.gpu_clock_mhz or 0.0)
+
+    @property
+    def publisher(self) -> str:
+        """Who published it: MLPerf's rounds count as one."""
+        return self.source.split(",")[0].split("/inference_results")[0].split(" (")[0]
 
     @cached_property
     def figures(self) -> BoardFigures:
@@ -109,9 +118,10 @@ def split_results(results: Sequence[PublishedResult]) -> tuple[list[PublishedRes
     """Results to calibrate on, and results to test with.
 
     The rule was fixed before any calibration: groups in the order of board, network, precision, batch and clock;
-    every third group is a test. All results of a group are on the same side.
+    every third group is a test. All results of a group are on the same side. Results that were found later are tests.
     """
-    groups = sorted({result.group for result in results})
-    tests = set(groups[2::3])
+    later = {result.group for result in results if result.use == _LATER}
+    groups = sorted({result.group for result in results} - later)
+    tests = set(groups[2::3]) | later
     calibration = [result for result in results if result.group not in tests]
     return calibration, [result for result in results if result.group in tests]

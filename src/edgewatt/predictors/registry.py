@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.run_folders import network_of
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.baselines import MeanPredictor
 from edgewatt.predictors.estimate import Function
 from edgewatt.predictors.neuralpower import NeuralPowerPredictor
-from edgewatt.predictors.physics_predictor import PhysicsPredictor
+from edgewatt.predictors.physics_predictor import SEARCH_SPACES, PhysicsPredictor
+from edgewatt.predictors.search_space import Choice, SearchSpace, Span
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import Array
 
@@ -49,6 +52,18 @@ class Predictor(Protocol):
 NEURALPOWER_SETTINGS: Mapping[Target, Settings] = {
     Target.POWER: {"degree": 2, "log_features": True, "range_factor": 2.0},
     Target.RUNTIME: {"degree": 3, "positive": True},
+}
+
+#: What a search for better settings of NeuralPower's chooses from; the penalty is chosen within each fit.
+NEURALPOWER_SEARCH: Mapping[Target, SearchSpace] = {
+    target: {
+        "degree": Span(1, 3, usual=settings["degree"], whole=True),
+        "log_features": Choice((False, True), usual=settings.get("log_features", False)),
+        "special_terms": Choice((False, True), usual=True),
+        "scaler": Choice(("standard", "minmax"), usual="standard"),
+        "range_factor": Span(1.5, 30.0, usual=settings.get("range_factor", 10.0), log=True),
+    }
+    for target, settings in NEURALPOWER_SETTINGS.items()
 }
 
 #: What `tune_degree` chooses from.
@@ -98,13 +113,37 @@ def fit_predictor(
         predictor: Untrained.
         table: One row a layer.
         y: The target, shape (rows,).
-        networks: The network of each row, shape (rows,).
+        networks: The run of each row, shape (rows,); runs of one network count as one.
         others: Training tables of all kinds.
     """
+    groups = np.array([network_of(name) for name in networks.tolist()], dtype=np.str_)
     if isinstance(predictor, PhysicsPredictor):
-        predictor.fit(table, y, networks, others)
+        predictor.fit(table, y, groups, others)
     else:
-        predictor.fit(table, y, networks)
+        predictor.fit(table, y, groups)
+
+
+def search_space(name: str, target: Target) -> SearchSpace:
+    """What a search for a predictor's settings may choose; empty for one without settings.
+
+    Args:
+        name: One of `PREDICTOR_NAMES`.
+        target: What it predicts.
+    """
+    spaces: Mapping[str, Mapping[Target, SearchSpace]] = {"physics": SEARCH_SPACES, "neuralpower": NEURALPOWER_SEARCH}
+    return spaces.get(name, {}).get(target, {})
+
+
+def settings_of(target: Target, settings: Settings) -> Settings:
+    """The settings for one target: those without a target in their name, and those with this one's.
+
+    Args:
+        target: What is predicted.
+        settings: Settings by name; `power.degree` is the degree of predictors of power.
+    """
+    common = {name: value for name, value in settings.items() if name.partition(".")[0] not in tuple(Target)}
+    prefix = f"{target.value}."
+    return {**common, **{name[len(prefix) :]: value for name, value in settings.items() if name.startswith(prefix)}}
 
 
 def new_predictor(name: str, kind: LayerKind, target: Target, settings: Settings | None = None) -> Predictor:

@@ -13,6 +13,7 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import CrossPrediction, measured_rows
 from edgewatt.predictors.intervals import LEVEL, Coverage, conformal_factor, cross_coverage, log_errors
 from edgewatt.predictors.metrics import scores
+from edgewatt.predictors.network_intervals import network_coverage, network_factor
 from edgewatt.predictors.network_scores import MeasuredNetworks, Values
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import Array
@@ -69,7 +70,11 @@ def interval_entry(factor: float | None, coverage: Coverage | None) -> dict[str,
 
 
 def network_entries(
-    predictor: str, networks: MeasuredNetworks, ways: Mapping[str, Values], grouping: str
+    predictor: str,
+    networks: MeasuredNetworks,
+    ways: Mapping[str, Values],
+    grouping: str,
+    groups: NDArray[np.int64] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Entries of whole networks, each predicted by predictors and a calibration that had not seen it.
 
@@ -78,6 +83,7 @@ def network_entries(
         networks: What the networks took.
         ways: What each way predicts.
         grouping: What was left out together: `network`, `family` or `row`.
+        groups: Networks of one number were left out together, shape (n,); None for each alone.
     """
     true = networks.values()
     return {
@@ -90,9 +96,27 @@ def network_entries(
                 for name, values in ways.items()
                 if name != predictor
             },
+            "interval": network_interval(true[target], ways[predictor][target], groups),
         }
         for target in true
     }
+
+
+def network_interval(true: Array, predicted: Array, groups: NDArray[np.int64] | None = None) -> dict[str, Any] | None:
+    """The interval of networks, and the share of left-out ones that it holds; None for too few.
+
+    Args:
+        true: Measured, shape (n,).
+        predicted: Of networks that were not calibrated on, shape (n,).
+        groups: As for `network_entries`.
+    """
+    known = np.isfinite(true) & np.isfinite(predicted) & (predicted > 0.0) & (true > 0.0)
+    numbers = np.arange(len(true)) if groups is None else groups
+    errors = np.log(true[known] / predicted[known])
+    factor = network_factor(errors)
+    if factor is None:
+        return None
+    return {"level": LEVEL, "factor": factor, "covered": network_coverage(errors, numbers[known])}
 
 
 def network_scores(true: Array, predicted: Array, names: tuple[str, ...], grouping: str) -> dict[str, Any] | None:

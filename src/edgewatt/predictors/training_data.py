@@ -9,11 +9,13 @@ from pathlib import Path
 import polars as pl
 
 from edgewatt.errors import EdgewattError
-from edgewatt.formats.folders import network_folders
+from edgewatt.formats.conditions import Condition, KnownRun
 from edgewatt.formats.network_info import FILE_NAME as NETWORK_FILE
 from edgewatt.formats.network_info import NetworkInfo, read_network_info
+from edgewatt.formats.run_folders import run_folders
 from edgewatt.formats.training_tables import read_table, table_path
 from edgewatt.networks.layer import FREE_OPERATIONS, LayerKind
+from edgewatt.predictors.board_features import BoardRates
 from edgewatt.predictors.folder import PREDICTED_KINDS
 
 #: The column that says which network a row is from.
@@ -26,20 +28,31 @@ class TrainingData:
 
     Attributes:
         tables: One table a kind, with the networks' names in the column `network`; kinds without rows are absent.
-        networks: Names of the networks, sorted, also of those whose tables are empty.
+        networks: Names of the networks, `model` or `board/model`, sorted, also of those whose tables are empty.
         measured: What whole networks took, where it is known.
+        boards: The boards whose figures the tables hold; none where boards are no features.
     """
 
     tables: Mapping[LayerKind, pl.DataFrame]
     networks: tuple[str, ...]
     measured: Mapping[str, NetworkInfo] = field(default_factory=dict)
+    boards: tuple[BoardRates, ...] = ()
 
     def of(self, networks: Sequence[str]) -> TrainingData:
         """The tables of some of the networks."""
         chosen = {kind: table.filter(pl.col(NETWORK).is_in(list(networks))) for kind, table in self.tables.items()}
         measured = {name: info for name, info in self.measured.items() if name in networks}
         kept = {kind: table for kind, table in chosen.items() if table.height > 0}
-        return TrainingData(kept, tuple(networks), measured)
+        return TrainingData(kept, tuple(networks), measured, self.boards)
+
+    def condition(self, network: str) -> Condition:
+        """What a network was recorded on."""
+        info = self.measured.get(network)
+        return Condition() if info is None else Condition.of(info.run)
+
+    def known_runs(self) -> list[KnownRun]:
+        """The networks with what they were recorded on."""
+        return [KnownRun(name, self.condition(name)) for name in self.networks]
 
     def runs(self) -> dict[str, tuple[str, ...]]:
         """What is known of the recordings: the distinct values of each key, as text, sorted."""
@@ -78,7 +91,7 @@ def read_training_data(training_dir: Path) -> TrainingData:
     """Read the tables of every network in a folder; a network may lack a kind, and a table may be empty.
 
     Args:
-        training_dir: One folder a network.
+        training_dir: One folder a network, or a folder a board with those of its networks.
 
     Raises:
         EdgewattError: The folder is missing or holds no table, or a table is broken.
@@ -86,18 +99,17 @@ def read_training_data(training_dir: Path) -> TrainingData:
     parts: dict[LayerKind, list[pl.DataFrame]] = {kind: [] for kind in LayerKind}
     networks = []
     measured = {}
-    for folder in network_folders(training_dir, "dataset"):
-        kinds = [kind for kind in PREDICTED_KINDS if table_path(folder, kind).exists()]
-        for kind in kinds:
+    for run in run_folders(training_dir, "dataset", lambda folder: bool(_kinds(folder))):
+        folder, name = run.path, run.name
+        for kind in _kinds(folder):
             table = read_table(table_path(folder, kind), kind)
-            parts[kind].append(table.with_columns(pl.lit(folder.name).alias(NETWORK)))
-        if kinds:
-            networks.append(folder.name)
-            if table_path(folder, LayerKind.OTHER).exists():
-                other = read_table(table_path(folder, LayerKind.OTHER), LayerKind.OTHER)
-                parts[LayerKind.OTHER].append(_executed(other).with_columns(pl.lit(folder.name).alias(NETWORK)))
-            if (folder / NETWORK_FILE).exists():
-                measured[folder.name] = read_network_info(folder / NETWORK_FILE)
+            parts[kind].append(table.with_columns(pl.lit(name).alias(NETWORK)))
+        networks.append(name)
+        if table_path(folder, LayerKind.OTHER).exists():
+            other = read_table(table_path(folder, LayerKind.OTHER), LayerKind.OTHER)
+            parts[LayerKind.OTHER].append(_executed(other).with_columns(pl.lit(name).alias(NETWORK)))
+        if (folder / NETWORK_FILE).exists():
+            measured[name] = read_network_info(folder / NETWORK_FILE)
     if not networks:
         raise EdgewattError(
             "the folder holds no training tables",
@@ -107,6 +119,10 @@ def read_training_data(training_dir: Path) -> TrainingData:
     joined = {kind: pl.concat(tables, how="diagonal") for kind, tables in parts.items() if tables}
     with_rows = {kind: table for kind, table in joined.items() if table.height > 0}
     return TrainingData(with_rows, tuple(networks), measured)
+
+
+def _kinds(folder: Path) -> list[LayerKind]:
+    return [kind for kind in PREDICTED_KINDS if table_path(folder, kind).exists()]
 
 
 def _executed(table: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,98 @@
+"""An isolated recording mapped: its layers were measured by themselves, so that nothing has to be told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import edgewatt
+from edgewatt.errors import EdgewattError
+from edgewatt.formats.isolated import IsolatedPlan, read_plan, read_visits
+from edgewatt.formats.layer_power import LayerPower
+from edgewatt.formats.mapping_info import MappingInfo
+from edgewatt.formats.recording import RecordingPaths
+from edgewatt.formats.run_info import RunInfo, read_run_info
+from edgewatt.isolation.evaluate import IsolatedResult, evaluate
+from edgewatt.isolation.rows import Sums, layer_rows, left_out, subject_names, sums
+from edgewatt.mapping.info import run_facts
+
+#: The method of isolated recordings.
+ISOLATED = "isolated"
+
+
+def map_isolated(paths: RecordingPaths) -> tuple[list[LayerPower], MappingInfo]:
+    """Map an isolated recording.
+
+    Args:
+        paths: The recording.
+
+    Returns:
+        A row for each layer that was measured, and how it was mapped. Energies are of one cycle, of the time in which
+        layers run: `measured_j` is the network's, as it was run in the same rounds.
+
+    Raises:
+        FormatError: A file is missing or broken.
+        EdgewattError: No layer was measured yet.
+    """
+    plan, visits = read_plan(paths.folder), read_visits(paths.folder)
+    result = evaluate(plan, visits)
+    rows = layer_rows(plan, result)
+    if not any(row.runtime_ms > 0 for row in rows):
+        raise EdgewattError(
+            "no layer was measured yet",
+            where=paths.folder,
+            fix="Go on with it: edgewatt record NETWORK RAW_DIR --isolate",
+        )
+    run = read_run_info(paths.run_info) if paths.run_info.exists() else None
+    cycles = sum(visit.cycles for visit in visits if visit.kind == "loop")
+    return rows, _info(plan, result, rows, sums(plan, result), run, cycles)
+
+
+def _info(
+    plan: IsolatedPlan, result: IsolatedResult, rows: list[LayerPower], total: Sums, run: RunInfo | None, cycles: int
+) -> MappingInfo:
+    return MappingInfo(
+        edgewatt_version=edgewatt.__version__,
+        model=plan.model,
+        method=ISOLATED,
+        settings=_settings(plan, result),
+        idle_power_w=result.idle_power_w,
+        cycles=cycles,
+        layers=len(rows),
+        energy={
+            "measured_j": total.network_j,
+            "layers_j": total.layers_j,
+            "gaps_j": None if total.network_j is None else 0.0,
+        },
+        power={
+            "layers_w": None if total.layers_j is None or not total.layers_s else total.layers_j / total.layers_s,
+            "gaps_w": result.call.rest_w,
+        },
+        energy_closure=total.energy_closure,
+        runtime={
+            "sum_of_layers_s": total.layers_s,
+            "network_s": total.network_s,
+            "ratio": total.runtime_ratio,
+        },
+        warnings=_warnings(plan, result),
+        run=run_facts(run),
+    )
+
+
+def _settings(plan: IsolatedPlan, result: IsolatedResult) -> dict[str, Any]:
+    kept = ("seconds", "pause_s", "caches", "share", "seed")
+    return {
+        "rounds": plan.rounds,
+        **{name: plan.settings[name] for name in kept if name in plan.settings},
+        "call_own_us": result.call.own_s * 1e6,
+        "call_rest_w": result.call.rest_w,
+        "idle_change_w": result.idle_change_w,
+        "subjects": len(plan.subjects),
+    }
+
+
+def _warnings(plan: IsolatedPlan, result: IsolatedResult) -> list[str]:
+    told = [f"{name} was not measured: {why}" for name, why in left_out(plan, result).items()]
+    for key, name in subject_names(plan).items():
+        if key in result.subjects:
+            told += [f"{name}: {doubt}" for doubt in result.subjects[key].verdict]
+    return told

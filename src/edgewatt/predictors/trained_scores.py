@@ -1,0 +1,81 @@
+"""How good trained predictors are on networks that were measured since."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from edgewatt.errors import EdgewattError
+from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.cross_prediction import measured_rows
+from edgewatt.predictors.folder import Predictors
+from edgewatt.predictors.metrics import scores
+from edgewatt.predictors.physics_function import PhysicsFunction
+from edgewatt.predictors.targets import Target
+from edgewatt.predictors.training_data import NETWORK, TrainingData, read_training_data
+
+
+@dataclass(frozen=True)
+class TrainedScores:
+    """Scores of trained predictors.
+
+    Attributes:
+        networks: Networks that they were scored on: those that they were not trained on.
+        known: Networks of the folder that they were trained on, and so are left out.
+        layers: Scores of layers by kind and target; with `fallback`, whether the predictor of all kinds answered.
+        left_out: Kinds and targets that no predictor answers.
+    """
+
+    networks: tuple[str, ...]
+    known: tuple[str, ...]
+    layers: dict[str, dict[str, dict[str, Any]]]
+    left_out: tuple[str, ...]
+
+
+def trained_scores(training_dir: Path, predictors: Predictors) -> TrainedScores:
+    """Score trained predictors on the networks of a folder that they were not trained on.
+
+    Args:
+        training_dir: One folder of training tables a network.
+        predictors: The predictors.
+
+    Raises:
+        EdgewattError: A table is broken, or they were trained on all of its networks.
+    """
+    data = read_training_data(training_dir)
+    new = [name for name in data.networks if name not in predictors.networks]
+    if not new:
+        raise EdgewattError(
+            "the predictors were trained on all networks that are there",
+            where=training_dir,
+            fix="Name a folder with others",
+        )
+    chosen = data.of(new)
+    layers: dict[str, dict[str, dict[str, Any]]] = {}
+    left_out = []
+    for kind in chosen.tables:
+        for target in Target:
+            found = _scores(chosen, predictors, kind, target)
+            if found is None:
+                left_out.append(f"{kind} {target}")
+            elif found:
+                layers.setdefault(kind.value, {})[target.value] = found
+    known = tuple(name for name in data.networks if name in predictors.networks)
+    return TrainedScores(tuple(new), known, layers, tuple(left_out))
+
+
+def _scores(data: TrainingData, predictors: Predictors, kind: LayerKind, target: Target) -> dict[str, Any] | None:
+    """Scores of a kind and target; empty where nothing was measured, None where nothing predicts."""
+    table = data.tables[kind]
+    rows, y = measured_rows(table, target)
+    if len(y) == 0:
+        return {}
+    stored, fallback = predictors.get(kind, target), predictors.fallback.get(target)
+    if stored is not None:
+        predicted = stored.function.predict(table[rows])
+    elif fallback is not None and isinstance(fallback.function, PhysicsFunction):
+        predicted = fallback.function.estimate_kind(kind, table[rows]).value
+    else:
+        return None
+    return {**asdict(scores(y, predicted, table[NETWORK].to_numpy()[rows])), "fallback": stored is None}
