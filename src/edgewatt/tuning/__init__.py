@@ -1,0 +1,1 @@
+"""The search for better settings of a predictor, with Optuna."""
