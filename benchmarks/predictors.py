@@ -3,8 +3,9 @@
     python benchmarks/predictors.py conv2d.txt [--seeds 3] [--training-dir training_data/]
 
 The measurements are NeurstrucEnergy's, see `real_layers.py`. The first table is ten-fold cross-validation over single
-rows. The second leaves out a corner of the design space and predicts it from the rest: each corner is a set of layers
-that a new design would bring, such as strides or large inputs where all that was measured had none. The third says how
+rows. The second leaves out layers as a new design would bring them and predicts them from the rest, see `left_out.py`:
+corners of the design space, such as strides or large inputs, and those most like the layers of well-known networks.
+Settings were chosen on the sets that say so. `3c` is a x MACs + b x bytes + c, `NP` NeuralPower's. The third says how
 often 90 % intervals hold. With --training-dir the networks in it are evaluated too, as `edgewatt evaluate` does.
 """
 
@@ -26,13 +27,16 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import CrossPrediction, cross_predict
 from edgewatt.predictors.evaluate import evaluate
 from edgewatt.predictors.folds import Folds, row_folds
+from edgewatt.predictors.intervals import LEVEL, fold_coverage, log_errors
 from edgewatt.predictors.metrics import Scores, scores
+from edgewatt.predictors.network_calibration import relative_non_negative
+from edgewatt.predictors.physics import layer_amounts
 from edgewatt.predictors.registry import new_predictor
-from edgewatt.predictors.scoring import layer_interval
 from edgewatt.predictors.targets import Target, target_values
-from edgewatt.predictors.training_data import TrainingData
+from edgewatt.predictors.terms import Array
 from edgewatt.reports.evaluation import evaluation_tables
 from edgewatt.reports.tables import new_table, number, percent
+from left_out import CHOSEN_ON, left_out_sets
 from real_layers import read_measurements
 
 CONV = LayerKind.CONVOLUTIONAL
@@ -57,21 +61,6 @@ def read_tables(path: Path) -> dict[str, pl.DataFrame]:
     fields = [line.split() for line in path.read_text().splitlines()[1:]]
     total = [float(row[1]) * 1e6 for row in fields if row[:1] != ["0"]]
     return {"above idle": above_idle, "total": above_idle.with_columns(pl.Series("power", total, pl.Float64))}
-
-
-def corners(table: pl.DataFrame) -> dict[str, NDArray[np.bool_]]:
-    """Layers that lie in a corner of the design space."""
-    column = {name: table[name].to_numpy() for name in table.columns if table[name].dtype.is_numeric()}
-    return {
-        "kernel 3 and larger": column["kernel_0"] >= 3,
-        "kernel 5 and larger": column["kernel_0"] >= 5,
-        "stride above 1": column["stride_0"] > 1,
-        "groups above 1": column["groups"] > 1,
-        "input 28 and larger": column["input_size_1"] >= 28,
-        "more than 400 channels": column["input_size_0"] > 400,
-        "most operations (1 in 5)": column["macs"] > np.quantile(column["macs"], 0.8),
-        "weights above 4 MB": column["weight_bytes"] > 4e6,
-    }
 
 
 def predicted_without(table: pl.DataFrame, folds: Folds, name: str) -> CrossPrediction:
@@ -109,45 +98,75 @@ def _row_scores(table: pl.DataFrame, target: Target, name: str, seed: int) -> Sc
     return scores(y, found.estimates[CONV, target].value, table["network"].to_numpy())
 
 
-def corner_table(tables: Mapping[str, pl.DataFrame]) -> Table:
-    """MAPE on each corner when predictors are trained on all other layers."""
-    headings = [f"{name} {short}" for short in ("total", "above", "ms") for name in ("ours", "NP")]
-    result = new_table("MAPE on a corner that was left out whole", ["left out"], ["rows", *headings])
-    means: list[list[float]] = []
-    for corner, inside in corners(tables["total"]).items():
-        errors = [
-            _corner_error(tables[power], target, name, inside)
-            for target, power in QUANTITIES.values()
-            for name in ("physics", "neuralpower")
-        ]
-        means.append(errors)
-        result.add_row(corner, str(int(inside.sum())), *(percent(error) for error in errors))
-    result.add_row("mean of corners", "", *(percent(error) for error in np.mean(means, axis=0)))
+def left_out_table(tables: Mapping[str, pl.DataFrame]) -> Table:
+    """MAPE on layers that were left out when predictors are trained on all others; of most sets the mean alone."""
+    headings = [f"{name} {short}" for short in ("total", "above", "ms") for name in ("ours", "NP", "3c")]
+    result = new_table("MAPE on layers that were left out", ["left out"], ["rows", *headings])
+    for name, ways in left_out_sets(tables["total"]).items():
+        errors = {way: _left_out_errors(tables, inside) for way, inside in ways.items()}
+        if name == "corners":
+            for way, inside in ways.items():
+                result.add_row(way, str(int(inside.sum())), *(percent(error) for error in errors[way]))
+        counts = "" if len(ways) > 1 else str(int(next(iter(ways.values())).sum()))
+        chosen = ", chosen on" if name in CHOSEN_ON else ""
+        means = np.mean(list(errors.values()), axis=0)
+        result.add_row(f"mean of {len(ways)} {name}{chosen}", counts, *(percent(error) for error in means))
     return result
 
 
-def _corner_error(table: pl.DataFrame, target: Target, name: str, inside: NDArray[np.bool_]) -> float:
-    y = target_values(table, target)
-    predictor = new_predictor(name, CONV, target)
-    rest = table.filter(pl.Series(~inside))
-    predictor.fit(rest, y[~inside], rest["network"].to_numpy())
-    predicted = predictor.predict(table.filter(pl.Series(inside)))
-    return float(np.abs(predicted / y[inside] - 1.0).mean())
+def _left_out_errors(tables: Mapping[str, pl.DataFrame], inside: NDArray[np.bool_]) -> list[float]:
+    """For each quantity the errors of ours, of NeuralPower's, and of three coefficients."""
+    errors = []
+    for target, power in QUANTITIES.values():
+        table = tables[power]
+        rest, new = table.filter(pl.Series(~inside)), table.filter(pl.Series(inside))
+        y = target_values(table, target)
+        for name in ("physics", "neuralpower"):
+            predictor = new_predictor(name, CONV, target)
+            predictor.fit(rest, y[~inside], rest["network"].to_numpy())
+            errors.append(float(np.abs(predictor.predict(new) / y[inside] - 1.0).mean()))
+        errors.append(float(np.abs(three_coefficients(rest, new, target) / y[inside] - 1.0).mean()))
+    return errors
+
+
+def three_coefficients(training: pl.DataFrame, new: pl.DataFrame, target: Target) -> Array:
+    """Runtimes of a x MACs + b x bytes + c, or powers as such an energy over such a runtime, shape (rows,)."""
+    runtime = target_values(training, Target.RUNTIME)
+    predicted = _linear(training, new, runtime)
+    if target is Target.RUNTIME:
+        return predicted
+    return _linear(training, new, target_values(training, target) * runtime) / predicted
+
+
+def _linear(training: pl.DataFrame, new: pl.DataFrame, y: Array) -> Array:
+    def terms(table: pl.DataFrame) -> list[Array]:
+        amounts = layer_amounts(CONV, table, detailed=True)
+        return [amounts["macs"], amounts.total_bytes, np.ones(table.height)]
+
+    predicted: Array = np.column_stack(terms(new)) @ np.array(relative_non_negative(terms(training), y))
+    return predicted
 
 
 def coverage_table(tables: Mapping[str, pl.DataFrame], seeds: Sequence[int]) -> Table:
-    """How often 90 % intervals hold layers that were left out, by fold."""
-    result = new_table("90% intervals: share of left-out layers that they hold", ["target"], ["all", "worst", "best"])
+    """How often 90 % intervals hold layers that were left out, by fold, beside what chance alone would do."""
+    headings = ["all", "worst fold", "best fold", "sd of folds", "85-95%", "sd by chance"]
+    title = f"90% intervals: share of left-out layers that they hold, {len(seeds)} x {FOLDS} folds"
+    result = new_table(title, ["target"], headings)
     for quantity, (target, power) in QUANTITIES.items():
-        shares = []
-        for seed in seeds:
-            folds = row_folds({CONV: tables[power]}, FOLDS, seed)
-            cross = predicted_without(tables[power], folds, "physics")
-            _, coverage = layer_interval(TrainingData({CONV: tables[power]}, ("neurstrucenergy",)), cross, CONV, target)
-            if coverage is not None:
-                shares.append((coverage.mean, coverage.least, coverage.greatest))
-        result.add_row(quantity, *(percent(share, 1) for share in np.mean(shares, axis=0)))
+        table = tables[power]
+        shares = np.array([_fold_shares(table, target, seed) for seed in seeds])
+        chance = (LEVEL * (1.0 - LEVEL) * FOLDS / table.height) ** 0.5
+        kept = ((shares >= 0.85) & (shares <= 0.95)).mean()
+        values = (shares.mean(), shares.min(axis=1).mean(), shares.max(axis=1).mean(), shares.std(), kept, chance)
+        result.add_row(quantity, *(percent(float(value), 1) for value in values))
     return result
+
+
+def _fold_shares(table: pl.DataFrame, target: Target, seed: int) -> list[float]:
+    folds = row_folds({CONV: table}, FOLDS, seed)
+    estimate = predicted_without(table, folds, "physics").estimates[CONV, target]
+    found = np.abs(log_errors(target_values(table, target), estimate)) / estimate.spread
+    return list(fold_coverage(found, folds.numbers[CONV]).values())
 
 
 def main() -> None:
@@ -161,7 +180,7 @@ def main() -> None:
     try:
         tables = read_tables(arguments.measurements)
         seeds = range(max(arguments.seeds, 1))
-        for table in (row_table(tables, seeds), corner_table(tables), coverage_table(tables, seeds)):
+        for table in (row_table(tables, seeds), left_out_table(tables), coverage_table(tables, seeds)):
             console.print(table)
         if arguments.training_dir is not None:
             for table in evaluation_tables(evaluate(arguments.training_dir)):

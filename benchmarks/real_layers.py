@@ -106,7 +106,7 @@ def _layer(data: str, name: str) -> Layer:
         post_padding=padding,
         dilation=dilation,
         groups=groups,
-        macs=convolution_macs(output_shape, input_shape[1], kernel, groups),
+        macs=convolution_macs(input_shape, output_shape, kernel, groups, transposed=False),
         weight_bytes=_BYTES * weights,
         input_bytes=_BYTES * _product(input_shape),
         output_bytes=_BYTES * _product(output_shape),
