@@ -153,13 +153,33 @@ def test_older_metrics_with_a_repeated_name(tmp_path: Path) -> None:
     assert second.latency_ms.tolist() == [0.2, 0.4]
 
 
+def test_metrics_whose_cycles_differ_in_their_order(tmp_path: Path) -> None:
+    header = "cycle,layer_name,layer_type,layer_power_including_idle_power_micro_watt,layer_run_time\n"
+    (tmp_path / "m.csv").write_text(header + "1,a,T,1.0,0.1\n1,b,,2.0,0.2\n2,b,,3.0,0.3\n2,a,T,,0.4\n3,a,T,5,0.5\n")
+    first, second = read_layer_metrics(tmp_path / "m.csv")
+    assert [(layer.name, layer.backend_type) for layer in (first, second)] == [("a", "T"), ("b", "")]
+    np.testing.assert_array_equal(first.power_uw, [1.0, np.nan, 5.0])
+    assert (first.latency_ms.tolist(), second.latency_ms.tolist()) == ([0.1, 0.4, 0.5], [0.2, 0.3])
+
+
 def test_layer_power_and_back(tmp_path: Path) -> None:
     layers = [
-        LayerPower("a,\n", "T", 0.1, 5.0, 1.0, 4.9, 5.1, 0.5, 12, True),
+        LayerPower("a,\n", "T", 0.1, 5.0, 1.0, 4.9, 5.1, 0.5, 12, True, 0.09, 0.11),
         LayerPower("b", "", 0.0, None, None, None, None, None, 0, None),
     ]
     write_layer_power(tmp_path / "p.csv", layers)
     assert read_layer_power(tmp_path / "p.csv") == layers
-    (tmp_path / "p.csv").write_text(",".join(COLUMNS[:-1]) + "\n")
+    (tmp_path / "p.csv").write_text(",".join(name for name in COLUMNS if name != "identifiable") + "\n")
     with pytest.raises(FormatError, match="identifiable"):
+        read_layer_power(tmp_path / "p.csv")
+
+
+def test_layer_power_without_the_runtimes_interval(tmp_path: Path) -> None:
+    """Files of earlier versions have none."""
+    earlier = COLUMNS[: COLUMNS.index("runtime_low_ms")]
+    (tmp_path / "p.csv").write_text(",".join(earlier) + "\na,T,0.1,5.0,1.0,4.9,5.1,0.5,12,true\n")
+    (layer,) = read_layer_power(tmp_path / "p.csv")
+    assert (layer.identifiable, layer.runtime_low_ms, layer.runtime_high_ms) == (True, None, None)
+    (tmp_path / "p.csv").write_text(",".join(COLUMNS) + "\na,T,0.1,5.0,1.0,4.9,5.1,0.5,12,true,inf,0.2\n")
+    with pytest.raises(FormatError, match="runtime_low_ms is inf"):
         read_layer_power(tmp_path / "p.csv")
