@@ -86,11 +86,11 @@ def chosen(runs: Sequence[KnownRun], choice: RunChoice, where: Path) -> list[Kno
     kept = list(runs)
     if choice.board is not None:
         board = choice.board
-        exact = [run for run in kept if _is_exactly(board, run.condition.board) or _is_exactly(board, run.folder)]
+        exact = [run for run in kept if is_exactly(board, run.condition.board) or is_exactly(board, run.folder)]
         kept = exact or [run for run in kept if is_named(board, run.condition.board)]
     if choice.power_mode is not None:
         mode = choice.power_mode
-        exact = [run for run in kept if _is_exactly(mode, run.condition.power_mode)]
+        exact = [run for run in kept if is_exactly(mode, run.condition.power_mode)]
         kept = exact or [run for run in kept if is_named(mode, run.condition.power_mode)]
     if not kept:
         meant = " ".join(name for name in (choice.board, choice.power_mode) if name is not None)
@@ -129,7 +129,8 @@ def is_named(short: str, recorded: str) -> bool:
     return bool(plain(short)) and plain(short) in plain(recorded)
 
 
-def _is_exactly(short: str, recorded: str) -> bool:
+def is_exactly(short: str, recorded: str) -> bool:
+    """Whether two names are the same but for how they are written; that a board is simulated need not be said."""
     return bool(recorded) and plain(short) in (plain(recorded), plain(recorded.removeprefix(_SIMULATED)))
 
 

@@ -81,8 +81,8 @@ class SweepPlan(FileModel):
 
 
 def is_sweep(name: str) -> bool:
-    """Whether a recording's name is a sweep's."""
-    return name.startswith(PREFIX)
+    """Whether a recording's name, with or without its board's folder before it, is a sweep's."""
+    return name.rpartition("/")[2].startswith(PREFIX)
 
 
 def read_sweep_plan(folder: Path) -> SweepPlan:

@@ -47,7 +47,7 @@ def advise(
             f"a faster sensor setting (its conversions take {response.length_s * 1e3:.3g} ms{averaged}, one every "
             f"{fresh.period_s * 1e3:.3g} ms)"
         )
-    helps.append("measuring these layers in isolation")
+    helps.append("measuring these layers by themselves (`edgewatt record --isolate`)")
     of = int(np.count_nonzero(executed))
     return [
         f"{count} of {of} layers cannot be told from their neighbours or are uncertain; what would help: "

@@ -120,7 +120,7 @@ def board_rates(
         if figures is None:
             raise EdgewattError(
                 f"there are no published figures of the board: {condition}",
-                fix=f"Give them with --board-figures FILE.toml ({_HELP_PAGE}), or leave that board out with --board",
+                fix=f"Give them with --board-figures FILE.toml, see {_HELP_PAGE}",
             )
         found = (
             _simulated(condition, figures)

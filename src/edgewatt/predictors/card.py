@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import exp
 from typing import Any
 
+from edgewatt.predictors.adapted_function import AdaptedFunction
+from edgewatt.predictors.fleet_scores import BoardScore
 from edgewatt.predictors.folder import Predictors
 from edgewatt.predictors.network_scores import SUM_OF_LAYERS
 from edgewatt.predictors.physics_function import PhysicsFunction
@@ -32,13 +35,16 @@ _LIMITS = """\
 """
 
 
-def training_card(predictors: Predictors, metrics: Mapping[str, Any], notes: Sequence[str]) -> str:
+def training_card(
+    predictors: Predictors, metrics: Mapping[str, Any], notes: Sequence[str], boards: Sequence[BoardScore] = ()
+) -> str:
     """The card as Markdown.
 
     Args:
         predictors: The predictors.
         metrics: What `metrics.json` holds.
         notes: What was simplified.
+        boards: Scores on each board, where boards are features.
     """
     idle = predictors.idle_power_w
     lines = [
@@ -61,7 +67,10 @@ def training_card(predictors: Predictors, metrics: Mapping[str, Any], notes: Seq
         "",
         *_score_table({kind: targets for kind, targets in metrics.items() if kind != NETWORKS_KEY}),
         "",
+        *_repeat_lines({kind: targets for kind, targets in metrics.items() if kind != NETWORKS_KEY}),
+        "",
         *_network_lines(metrics.get(NETWORKS_KEY), predictors),
+        *_board_lines(boards),
         "## Intervals",
         "",
         *_interval_lines({kind: targets for kind, targets in metrics.items() if kind != NETWORKS_KEY}),
@@ -108,6 +117,19 @@ def _score_table(metrics: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _repeat_lines(metrics: Mapping[str, Any]) -> list[str]:
+    known = [
+        f"- {kind} {target}: {100 * one['mape']:.2f} (median {100 * one['median']:.2f}), of {one['layers']} layers"
+        for kind, targets in metrics.items()
+        for target, entry in targets.items()
+        if (one := entry.get("repeat_error")) is not None
+    ]
+    if not known:
+        return ["Repeat error: not known, for no layer was measured several times by itself."]
+    told = "Repeat error, as MAPE in %: what a perfect predictor would be off by, for measurements of one layer differ."
+    return [told, "", *known]
+
+
 def _run_lines(runs: Mapping[str, tuple[str, ...]]) -> list[str]:
     """What is known of the recordings, in the order that a reader asks for it."""
     known = {key.replace("_", " "): values for key, values in runs.items() if key != "interrupted"}
@@ -143,6 +165,26 @@ def _network_lines(entries: Mapping[str, Any] | None, predictors: Predictors) ->
         ]
         cells = [*map(_network_error, found), _network_interval(entry.get("interval"))]
         lines.append(f"| {target} | {entry['cv']['rows']} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def _board_lines(boards: Sequence[BoardScore]) -> list[str]:
+    if not boards:
+        return []
+    lines = [
+        "## Boards",
+        "",
+        "Figures of the boards are features. MAPE in % on each board, of predictors of this board alone, of all",
+        "boards, and of the other boards alone. The first two had not seen the network on any board; the last had not",
+        "seen the board, but the networks on others.",
+        "",
+        "| board | trained on | networks | layers' runtime | layers' power | networks' runtime | networks' energy |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for score in boards:
+        errors = (score.layer_runtime, score.layer_power, score.network_runtime, score.network_energy)
+        cells = ["–" if value is None else f"{100 * value:.1f}" for value in errors]
+        lines.append(f"| {score.board} | {score.way} | {score.networks} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
@@ -196,6 +238,10 @@ def _limits_and_size(stored: StoredPredictor) -> tuple[float | None, float | Non
     function = stored.function
     if isinstance(function, Polynomial):
         return function.lower, function.upper, f"{len(function.coefficients)} terms"
+    if isinstance(function, AdaptedFunction):
+        lower, upper, size = _limits_and_size(replace(stored, function=function.base))
+        least, greatest = exp(function.correction.lower), exp(function.correction.upper)
+        return None if lower is None else lower * least, None if upper is None else upper * greatest, size
     assert isinstance(function, PhysicsFunction)
     return function.lower, function.upper, f"{len(function.forest.roots)} trees"
 

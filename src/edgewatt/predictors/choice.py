@@ -10,6 +10,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.networks.layer import Layer
 from edgewatt.predictors.board_figures import find_board_figures
 from edgewatt.predictors.conditions import recorded_conditions, warn_of_conditions
+from edgewatt.predictors.fleet_prediction import meant_board
 from edgewatt.predictors.network_prediction import NetworkPrediction
 from edgewatt.predictors.prediction import load_predictors, predict
 from edgewatt.predictors.prior import board_names, prior_prediction
@@ -34,7 +35,13 @@ class ChosenPrediction:
 
 
 def chosen_prediction(
-    layers: Sequence[Layer], predictors: Path | None = None, board: str | None = None, network: str = ""
+    layers: Sequence[Layer],
+    predictors: Path | None = None,
+    board: str | None = None,
+    network: str = "",
+    *,
+    power_mode: str | None = None,
+    board_figures: Path | None = None,
 ) -> ChosenPrediction:
     """Predict a network with what the user named.
 
@@ -46,9 +53,12 @@ def chosen_prediction(
         predictors: Folder that `train` wrote; None where none was named.
         board: Name of a board; None where none was named.
         network: Where the layers were read from: an engine that was recorded tells its board and power mode.
+        power_mode: Power mode of the board, for predictors that serve several.
+        board_figures: TOML file of figures of boards that nobody published, for such predictors.
 
     Raises:
-        EdgewattError: Nothing was named and the default folder does not exist, or there is no prior of that board.
+        EdgewattError: Nothing was named and the default folder does not exist, there is no prior of that board, or
+            predictors that serve several boards are not told which is meant.
         FormatError: The predictors are missing or broken.
     """
     if predictors is None and board is not None:
@@ -63,5 +73,7 @@ def chosen_prediction(
         )
     folder = predictors or DEFAULT_FOLDER
     loaded = load_predictors(folder)
-    warn_of_conditions(layers, loaded, board, recorded_conditions(network))
-    return ChosenPrediction(predict(layers, loaded), None, folder)
+    recorded = recorded_conditions(network)
+    rates = meant_board(loaded, board, power_mode, recorded, board_figures)
+    warn_of_conditions(layers, loaded, board, recorded, power_mode)
+    return ChosenPrediction(predict(layers, loaded, rates), None, folder)

@@ -44,6 +44,7 @@ def warn_of_conditions(
     predictors: Predictors,
     board: str | None = None,
     recorded: Mapping[str, str] | None = None,
+    power_mode: str | None = None,
 ) -> None:
     """Warn where the precision of the layers that compute, the board or the power mode is another than was trained on.
 
@@ -52,6 +53,7 @@ def warn_of_conditions(
         predictors: What shall predict them.
         board: The board that is meant; None where none was named.
         recorded: What `recorded_conditions` knows of the network.
+        power_mode: The power mode that is meant; None where none was named.
     """
     precisions = sorted({layer.precision for layer in layers if layer.macs > 0} - set(predictors.precisions))
     if predictors.precisions and precisions:
@@ -68,7 +70,8 @@ def warn_of_conditions(
             f"the predictors mix the boards {', '.join(boards)} and cannot tell them apart",
             fix="Train with --board for one of them, or with --board-features for all",
         )
-    meant = {**(recorded or {}), **({} if board is None else {"board": board})}
+    named = {"board": board, "power_mode": power_mode}
+    meant = {**(recorded or {}), **{key: value for key, value in named.items() if value is not None}}
     for key, name in _COMPARED.items():
         trained_on, value = predictors.runs.get(key, ()), meant.get(key)
         if value is not None and trained_on and not any(is_named(value, known) for known in trained_on):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,14 @@ class Function(Protocol):
 
     def estimate(self, table: pl.DataFrame) -> Estimate:
         """Predict the target and how sure it is."""
+
+
+@runtime_checkable
+class KindFunction(Protocol):
+    """A function that can be told the kind of layer, as one for all kinds must be."""
+
+    def estimate_kind(self, kind: LayerKind, table: pl.DataFrame) -> Estimate:
+        """Predict layers of a kind."""
 
 
 def plain_estimate(value: Array) -> Estimate:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.run_folders import network_of
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import CrossPrediction, cross_predict
 from edgewatt.predictors.families import families
+from edgewatt.predictors.fleet_data import FleetChoice, check_board_features, fleet_training_data
 from edgewatt.predictors.folder import PREDICTED_KINDS
 from edgewatt.predictors.folds import Folds, network_folds, row_folds
 from edgewatt.predictors.network_scores import measured_networks, network_sums, ways_to_predict
@@ -23,13 +25,14 @@ from edgewatt.predictors.scoring import (
     layer_scores,
     network_entries,
 )
-from edgewatt.predictors.training_data import TrainingData, read_training_data
+from edgewatt.predictors.training_data import TrainingData
 from edgewatt.tabular import Tabular
 
 #: What is left out, and what that says.
 PROTOCOLS: Mapping[str, str] = {
     "network": "leave one network out: a new network",
     "family": "leave one family out: a new design",
+    "board": "leave one board out, where their figures are features: a new board, its networks known on others",
     "row": "leave out random rows: a lower bound, for a network's layers resemble each other",
 }
 
@@ -69,25 +72,28 @@ def evaluate(
     *,
     predictor: str = DEFAULT_PREDICTOR,
     named_families: Mapping[str, str] | None = None,
+    choice: FleetChoice | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Score a predictor, with NeuralPower's, the mean and the linear model of networks beside it.
 
-    A protocol that needs two networks or families where there is one is left out.
+    A protocol that needs two networks, families or boards where there is one is left out.
 
     Args:
         training_dir: One folder of training tables a network.
         predictor: One of `PREDICTOR_NAMES`.
         named_families: Families of networks whose names do not tell.
+        choice: Which boards and power modes, and whether boards' figures are features; as for `train`.
         progress: Called with each step's name before its turn.
 
     Raises:
-        EdgewattError: There is no such predictor or network, or a table is broken.
+        EdgewattError: There is no such predictor or network, a table is broken, or boards would be mixed unawares.
     """
     if predictor not in PREDICTOR_NAMES:
         raise EdgewattError(f"there is no predictor {predictor!r}", fix=f"Choose one of {', '.join(PREDICTOR_NAMES)}")
-    data = read_training_data(training_dir)
-    unknown = sorted(set(named_families or {}) - set(data.networks))
+    check_board_features(predictor, choice)
+    data = fleet_training_data(training_dir, choice)
+    unknown = sorted(set(named_families or {}) - set(data.networks) - set(map(network_of, data.networks)))
     if unknown:
         raise EdgewattError(f"there is no network {unknown[0]!r}", fix=f"There are: {', '.join(data.networks)}")
     family_of = families(data.networks, named_families)
@@ -102,8 +108,7 @@ def evaluate(
         coverage={},
     )
     for protocol in PROTOCOLS:
-        groups = {"network": len(data.networks), "family": len(set(family_of.values()))}
-        if groups.get(protocol, 2) < 2:
+        if protocol != "row" and len(set(_groups(data, protocol, family_of).values())) < 2:
             continue
         _add_protocol(result, data, protocol, _folds(data, protocol, family_of), progress)
     return result
@@ -112,8 +117,17 @@ def evaluate(
 def _folds(data: TrainingData, protocol: str, family_of: Mapping[str, str]) -> Folds:
     if protocol == "row":
         return row_folds(data.tables, _ROW_FOLDS)
-    groups = family_of if protocol == "family" else {name: name for name in data.networks}
+    groups = _groups(data, protocol, family_of)
     return network_folds(data.tables, len(set(groups.values())), groups=groups, grouping=protocol)
+
+
+def _groups(data: TrainingData, protocol: str, family_of: Mapping[str, str]) -> Mapping[str, str]:
+    """What each run is left out with."""
+    if protocol == "family":
+        return family_of
+    if protocol == "network":
+        return {name: network_of(name) for name in data.networks}
+    return {name: str(data.condition(name)) if data.boards else "" for name in data.networks}
 
 
 def _add_protocol(
@@ -156,9 +170,8 @@ def _whole(
 ) -> dict[str, dict[str, Any]]:
     """Networks: calibrated as the layers are left out; by rows each network alone, for no network is in two folds."""
     networks = measured_networks(data)
-    groups = None
-    if protocol == "family":
-        groups = np.unique([result.families[name] for name in networks.names], return_inverse=True)[1]
+    group_of = _groups(data, "network" if protocol == "row" else protocol, result.families)
+    groups = np.unique([group_of[name] for name in networks.names], return_inverse=True)[1]
     sums = {name: network_sums(data, cross, networks) for name, cross in crossed.items()}
     ways = ways_to_predict(result.predictor, sums, networks, groups)
     return network_entries(result.predictor, networks, ways, protocol, groups)

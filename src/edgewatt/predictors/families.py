@@ -19,7 +19,8 @@ _ALIASES = {"wide_resnet": "resnet", "wideresnet": "resnet"}
 def family(network: str) -> str:
     """The family of a network by its name; a name of none is a family of its own.
 
-    A board's folder before the name does not count, what stands behind an `@` says how a network was recorded, and a number or letter at the end which member it is.
+    A board's folder before the name does not count. What stands behind an `@` says how a network was recorded, and a
+    number or letter at the end which member it is.
     """
     name = network_of(network).lower()
     for prefix, known in (*_ALIASES.items(), *((known, known) for known in _FAMILIES)):

@@ -13,6 +13,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.formats.conditions import Condition, RunChoice, chosen, refuse_mixture
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.board_features import BoardRates, GivenBoards, board_rates, read_board_figures, with_board
+from edgewatt.predictors.registry import DEFAULT_PREDICTOR
 from edgewatt.predictors.training_data import NETWORK, TrainingData, read_training_data
 
 
@@ -68,9 +69,7 @@ def known_boards(data: TrainingData, given: GivenBoards | None = None) -> tuple[
     found = []
     for condition, names in sorted(networks_by_condition(data).items()):
         own = data.of(names)
-        found.append(
-            board_rates(condition, clocks=_clocks(own, names), idle_power_w=own.idle_power_w(), given=given)
-        )
+        found.append(board_rates(condition, clocks=_clocks(own, names), idle_power_w=own.idle_power_w(), given=given))
     return tuple(found)
 
 
@@ -102,3 +101,20 @@ def _clocks(data: TrainingData, names: Sequence[str]) -> Mapping[str, Any]:
     """Clocks of the first run that tells of them."""
     told = (data.measured[name].run.get("clocks") for name in names if name in data.measured)
     return next((clocks for clocks in told if isinstance(clocks, dict) and clocks), {})
+
+
+def check_board_features(predictor: str, choice: FleetChoice | None) -> None:
+    """Check that a predictor can have boards' figures as features.
+
+    Args:
+        predictor: The predictor's name.
+        choice: What is meant.
+
+    Raises:
+        EdgewattError: It has no place for them.
+    """
+    if choice is not None and choice.board_features and predictor != DEFAULT_PREDICTOR:
+        raise EdgewattError(
+            f"the predictor {predictor} has no place for a board's figures: it knows a layer's sizes alone",
+            fix=f"Take {DEFAULT_PREDICTOR}, or train {predictor} for each board with --board",
+        )

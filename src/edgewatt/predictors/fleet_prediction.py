@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from edgewatt.errors import EdgewattError, warn
-from edgewatt.formats.conditions import Condition, KnownRun, RunChoice, chosen, is_named
+from edgewatt.formats.conditions import Condition, is_exactly, is_named
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.board_features import BoardRates, GivenBoards, board_rates, read_board_figures
 from edgewatt.predictors.folder import Predictors
-from edgewatt.predictors.targets import Target
+from edgewatt.predictors.recorded_boards import recorded_figures
+
+_NONE_NAMED = "the predictors serve several boards, and none is named"
 
 
 def meant_board(
@@ -45,18 +47,19 @@ def meant_board(
         board, power_mode = recorded.get("board"), power_mode or recorded.get("power_mode")
     names = "; ".join(str(one.condition) for one in predictors.boards)
     if board is None:
-        raise EdgewattError("the predictors serve several boards, and none is named", fix=f"Add --board; known: {names}")
-    found = _trained_on(predictors, board, power_mode)
+        raise EdgewattError(_NONE_NAMED, fix=f"Add --board; known are: {names}")
+    same_board = _trained_on(predictors, board)
+    found = [one for one in same_board if power_mode is None or is_named(power_mode, one.power_mode)]
     if len(found) > 1:
         several = "; ".join(str(one.condition) for one in found)
-        raise EdgewattError(f"{board!r} is several of the boards: {several}", fix="Say which with --power-mode")
+        raise EdgewattError(f"{board!r} may be several: {several}", fix="Name one with --board and --power-mode")
     if found:
         return found[0]
     given: GivenBoards = {} if board_figures is None else read_board_figures(board_figures)
     try:
-        rates = board_rates(Condition(board, power_mode or ""), given=given)
+        rates = board_rates(Condition(same_board[0].board if same_board else board, power_mode or ""), given=given)
     except EdgewattError as error:
-        raise EdgewattError(str(error.problem), fix=f"Known are: {names}; {error.fix}") from error
+        raise EdgewattError(error.what, fix=f"Known are: {names}. {error.fix}") from error
     warn(
         f"nothing was trained on {rates.condition}: its figures ({rates.source}) stand for it",
         fix="Expect the errors that `train` printed for boards that were left out",
@@ -64,13 +67,13 @@ def meant_board(
     return rates
 
 
-def _trained_on(predictors: Predictors, board: str, power_mode: str | None) -> list[BoardRates]:
-    runs = [KnownRun(str(index), one.condition) for index, one in enumerate(predictors.boards)]
-    try:
-        kept = chosen(runs, RunChoice(board, power_mode), Path())
-    except EdgewattError:
-        return []
-    return [predictors.boards[int(run.name)] for run in kept]
+def _trained_on(predictors: Predictors, board: str) -> list[BoardRates]:
+    """The boards trained on that a name is of: exactly, by its figures, or as a part of names that have no others."""
+    exact = [one for one in predictors.boards if is_exactly(board, one.board)]
+    figures = recorded_figures(board, "")
+    if exact or figures is None:
+        return exact or [one for one in predictors.boards if is_named(board, one.board)]
+    return [one for one in predictors.boards if recorded_figures(one.board, one.power_mode) == figures]
 
 
 def for_board(predictors: Predictors, board: BoardRates | None) -> Predictors:
@@ -87,7 +90,7 @@ def for_board(predictors: Predictors, board: BoardRates | None) -> Predictors:
         return predictors
     if board is None:
         names = "; ".join(str(one.condition) for one in predictors.boards)
-        raise EdgewattError("the predictors serve several boards, and none is named", fix=f"Known are: {names}")
+        raise EdgewattError(_NONE_NAMED, fix=f"Known are: {names}")
     known = replace(predictors, idle_power_w=board.idle_power_w)
     if any(board.condition == one.condition for one in predictors.boards):
         return known

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from edgewatt.formats.conditions import Condition
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import CrossPrediction, MakePredictor, cross_predict, measured_rows
 from edgewatt.predictors.fleet_data import networks_by_condition
@@ -16,24 +17,23 @@ from edgewatt.predictors.network_scores import Values, calibrated_values, measur
 from edgewatt.predictors.scoring import energy_interval, layer_interval
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.training_data import NETWORK, TrainingData
-from edgewatt.tabular import Tabular
 
 #: The key of these scores in `metrics.json`, beside the kinds of layer.
 FLEET_KEY = "boards"
 
 #: Ways of predicting a network on a board; what each has seen of them.
-OWN_BOARD = "this board alone"
+OWN_BOARD = "this board"
 ALL_BOARDS = "all boards"
-OTHER_BOARDS = "other boards alone"
+OTHER_BOARDS = "other boards"
 
 
 @dataclass(frozen=True)
-class BoardScore(Tabular):
+class BoardScore:
     """Mean absolute relative errors on one board, fractions; None where nothing was measured.
 
     Attributes:
         board: Board and power mode.
-        way: What was trained on; the networks were never, but by `other boards alone`, which has seen them elsewhere.
+        way: What was trained on; the networks were never, but by `other boards`, which has seen them elsewhere.
         networks: Number of networks.
         layer_runtime: Of layers' runtimes.
         layer_power: Of layers' powers above idle.
@@ -99,7 +99,7 @@ def fleet_scores(
             network_folds(own.tables, most_folds),
             new_predictor,
             with_fallback=with_fallback,
-            progress=None if progress is None else lambda step, board=condition: progress(f"{board} alone: {step}"),
+            progress=_step(progress, condition),
         )
         found += [
             board_score(own, alone, str(condition), OWN_BOARD, names, own),
@@ -107,6 +107,10 @@ def fleet_scores(
             board_score(data, other_boards, str(condition), OTHER_BOARDS, names, own, by_board=True),
         ]
     return found
+
+
+def _step(progress: Callable[[str], None] | None, board: Condition) -> Callable[[str], None] | None:
+    return None if progress is None else lambda step: progress(f"{board} alone: {step}")
 
 
 def board_score(
@@ -142,7 +146,7 @@ def new_board_intervals(data: TrainingData, other_boards: CrossPrediction) -> di
         data: Training data of several boards.
         other_boards: As `board_folds_prediction` makes it.
     """
-    found = {}
+    found: dict[str, float] = {}
     for kind in {kind for kind, _ in other_boards.estimates}:
         factors = {target.value: layer_interval(data, other_boards, kind, target)[0] for target in Target}
         factors["energy"] = energy_interval(data, other_boards, kind)[0]

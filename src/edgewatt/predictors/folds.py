@@ -1,10 +1,14 @@
-"""How rows are divided for cross-validation: by network where there are enough networks, else by row."""
+"""How rows are divided for cross-validation: by network where there are enough networks, else by row.
+
+A sweep is no network: each of its layers is by itself, and is left out with all measurements of it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,7 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from edgewatt.formats.run_folders import network_of
+from edgewatt.formats.sweep import is_sweep
 from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.configurations import configurations
+
+#: The grouping of folds of single layers, each with all measurements of it.
+CONFIGURATION = "configuration"
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -62,7 +71,8 @@ class Folds:
 
     Attributes:
         numbers: One number a row of each kind's table.
-        grouping: What each kind's folds are of: `network`, `family` or `row`.
+        grouping: What each kind's folds are of: `network`, `family`, `row`, or `configuration` where nearly all
+            layers are a sweep's.
     """
 
     numbers: Mapping[LayerKind, NDArray[np.int64]]
@@ -87,11 +97,10 @@ def network_folds(
         grouping: What the groups are.
         seed: Of the assignment of rows.
     """
-    network_rows = Counter(name for table in tables.values() for name in table["network"].to_list())
-    group_of = {name: network_of(name) if groups is None else groups[name] for name in network_rows}
-    group_rows: Counter[str] = Counter()
-    for name, rows in network_rows.items():
-        group_rows[group_of[name]] += rows
+    networks = {name for table in tables.values() for name in table["network"].to_list()}
+    group_of = {name: network_of(name) if groups is None else groups[name] for name in networks}
+    row_groups = {kind: _groups(kind, table, group_of) for kind, table in tables.items()}
+    group_rows = Counter(group for own in row_groups.values() for group in own)
     # The largest first, each into the fold that has fewest rows.
     sizes = np.zeros(max(1, min(folds, len(group_rows))))
     fold_of = {}
@@ -101,19 +110,53 @@ def network_folds(
     numbers, grouping_of = {}, {}
     least = NETWORKS_FOR_GROUPING if groups is None else 2
     for kind, table in tables.items():
-        own = [group_of[name] for name in table["network"].to_list()]
+        own = row_groups[kind]
         if len(set(own)) >= least:
             numbers[kind] = np.array([fold_of[group] for group in own], dtype=np.int64)
-            grouping_of[kind] = grouping
+            plain = {group_of[name] for name in set(table["network"].to_list()) if not is_sweep(name)}
+            grouping_of[kind] = grouping if len(plain) >= least or len(plain) == len(set(own)) else CONFIGURATION
         else:
             numbers[kind], grouping_of[kind] = _row_numbers(table.height, folds, seed), "row"
     return Folds(numbers, grouping_of)
 
 
 def row_folds(tables: Mapping[LayerKind, pl.DataFrame], folds: int, seed: int = 0) -> Folds:
-    """Folds of single rows, which flatter: a network's layers resemble each other."""
-    numbers = {kind: _row_numbers(table.height, folds, seed) for kind, table in tables.items()}
+    """Folds of single rows, which flatter: a network's layers resemble each other.
+
+    Repeated measurements of a sweep's layer stay together.
+    """
+    numbers = {}
+    for kind, table in tables.items():
+        names = _groups(kind, table, None)
+        first = np.unique(np.array(names), return_index=True, return_inverse=True) if names else None
+        if first is None:
+            numbers[kind] = _row_numbers(0, folds, seed)
+        else:
+            # Rows that are alone keep the number that their place gives them.
+            order = np.argsort(np.argsort(first[1]))
+            numbers[kind] = _row_numbers(len(first[1]), folds, seed)[order[first[2]]]
     return Folds(numbers, dict.fromkeys(tables, "row"))
+
+
+def _groups(kind: LayerKind, table: pl.DataFrame, group_of: Mapping[str, str] | None) -> list[str]:
+    """What each row is left out with.
+
+    Args:
+        kind: The table's kind.
+        table: The table.
+        group_of: The group of each network; None for each row alone.
+    """
+    names = table["network"].to_list()
+    swept = [is_sweep(name) for name in names]
+    numbers = configurations(kind, table).tolist() if any(swept) else [0] * len(names)
+    groups = []
+    for row, (name, is_swept, number) in enumerate(zip(names, swept, numbers, strict=True)):
+        if is_swept:
+            # Rows of features in order are alike; the digest mixes them.
+            groups.append(f"sweep {blake2b(f'{kind} {number}'.encode(), digest_size=8).hexdigest()}")
+        else:
+            groups.append(f"row {row}" if group_of is None else group_of[name])
+    return groups
 
 
 def _row_numbers(rows: int, folds: int, seed: int) -> NDArray[np.int64]:

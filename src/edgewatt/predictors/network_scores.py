@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from edgewatt.formats.run_folders import network_of
+from edgewatt.formats.sweep import is_sweep
 from edgewatt.predictors.cross_prediction import CrossPrediction
 from edgewatt.predictors.network_calibration import (
     NetworkCalibration,
@@ -89,10 +90,11 @@ class MeasuredNetworks:
 def measured_networks(data: TrainingData) -> MeasuredNetworks:
     """The networks that can be scored: those measured as a whole where there are any, else all.
 
-    Without whole measurements the sums over the tables' layers stand in, so that predictors can be compared.
+    Without whole measurements the sums over the tables' layers stand in, so that predictors can be compared. A sweep's
+    layers are no network.
     """
     whole = [name for name in data.networks if _is_whole(data, name)]
-    names = whole or [name for name in data.networks if _layer_count(data, name)]
+    names = whole or [name for name in data.networks if _layer_count(data, name) and not is_sweep(name)]
     runtime_s, energy_j, idle_w, sums_s, sums_j = [], [], [], [], []
     for name in names:
         info = data.measured.get(name)

@@ -13,12 +13,11 @@ from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.errors import EdgewattError, printable
 from edgewatt.networks.layer import FREE_OPERATIONS, Layer, LayerKind
 from edgewatt.predictors.board_features import BoardRates, with_board
-from edgewatt.predictors.estimate import Estimate
+from edgewatt.predictors.estimate import Estimate, KindFunction
 from edgewatt.predictors.fleet_prediction import for_board
 from edgewatt.predictors.folder import Predictors, load_predictors
 from edgewatt.predictors.intervals import interval
 from edgewatt.predictors.network_prediction import Interval, LayerPrediction, NetworkPrediction, Status
-from edgewatt.predictors.physics_function import PhysicsFunction
 from edgewatt.predictors.predictions_file import write_predictions
 from edgewatt.predictors.storage import StoredPredictor
 from edgewatt.predictors.targets import Target
@@ -94,7 +93,7 @@ def _answer(kind: LayerKind, target: Target, table: pl.DataFrame, predictors: Pr
     stored, fallback = predictors.get(kind, target), predictors.fallback.get(target)
     if stored is not None:
         found = _Answer(stored.function.estimate(table), stored.interval, False)
-    elif fallback is not None and isinstance(fallback.function, PhysicsFunction):
+    elif fallback is not None and isinstance(fallback.function, KindFunction):
         found = _Answer(fallback.function.estimate_kind(kind, table), fallback.interval, True)
     else:
         return None

@@ -23,6 +23,8 @@ from edgewatt.formats.atomic import write_bytes
 from edgewatt.formats.checked import FileModel, check_value
 from edgewatt.formats.json_file import read_bytes, read_json
 from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.adapted_file import AdaptedFields, correction_fields, correction_of
+from edgewatt.predictors.adapted_function import AdaptedFunction
 from edgewatt.predictors.estimate import Function
 from edgewatt.predictors.physics_file import PhysicsFields, physics_fields, physics_of
 from edgewatt.predictors.physics_function import PhysicsFunction
@@ -189,6 +191,8 @@ def read_predictor(path: Path, kind: LayerKind | None, target: Target) -> Stored
 
 
 def _function_name(function: Function) -> str:
+    if isinstance(function, AdaptedFunction):
+        return "adapted"
     return "polynomial" if isinstance(function, Polynomial) else "physics"
 
 
@@ -197,6 +201,13 @@ def _function_fields(function: Function) -> FileModel:
         return polynomial_fields(function)
     if isinstance(function, PhysicsFunction):
         return physics_fields(function)
+    if isinstance(function, AdaptedFunction):
+        source = _function_fields(function.base).model_dump(mode="json", exclude_none=True)
+        return AdaptedFields(
+            source_function=_function_name(function.base),
+            source=source,
+            correction=correction_fields(function.correction),
+        )
     raise EdgewattError(f"a {type(function).__name__} cannot be stored")
 
 
@@ -205,6 +216,11 @@ def _read_function(value: Any, name: str, kind: LayerKind | None, target: Target
         return physics_of(check_value(value, PhysicsFields, path, _TRAIN_AGAIN), kind, target, path, _TRAIN_AGAIN)
     if name == "polynomial" and kind is not None:
         return polynomial_of(check_value(value, PolynomialFields, path, _TRAIN_AGAIN), kind, path, _TRAIN_AGAIN)
+    if name == "adapted":
+        fields = check_value(value, AdaptedFields, path, _TRAIN_AGAIN)
+        base = _read_function(fields.source, fields.source_function, kind, target, path)
+        if isinstance(base, PhysicsFunction | Polynomial):
+            return AdaptedFunction(base, correction_of(fields.correction, path, _TRAIN_AGAIN))
     raise FormatError(f"it holds the function {name!r}, which is not known", where=path, fix=_TRAIN_AGAIN)
 
 

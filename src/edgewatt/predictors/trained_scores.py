@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.run_folders import network_of
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import measured_rows
+from edgewatt.predictors.estimate import KindFunction
+from edgewatt.predictors.fleet_data import FleetChoice, fleet_training_data
 from edgewatt.predictors.folder import Predictors
 from edgewatt.predictors.metrics import scores
-from edgewatt.predictors.physics_function import PhysicsFunction
 from edgewatt.predictors.targets import Target
-from edgewatt.predictors.training_data import NETWORK, TrainingData, read_training_data
+from edgewatt.predictors.training_data import NETWORK, TrainingData
 
 
 @dataclass(frozen=True)
@@ -33,18 +35,23 @@ class TrainedScores:
     left_out: tuple[str, ...]
 
 
-def trained_scores(training_dir: Path, predictors: Predictors) -> TrainedScores:
-    """Score trained predictors on the networks of a folder that they were not trained on.
+def trained_scores(training_dir: Path, predictors: Predictors, choice: FleetChoice | None = None) -> TrainedScores:
+    """Score trained predictors on the networks of a folder that they were not trained on, on whichever board.
 
     Args:
         training_dir: One folder of training tables a network.
         predictors: The predictors.
+        choice: Which boards and power modes. Where boards' figures are features of the predictors, several may stand
+            together.
 
     Raises:
-        EdgewattError: A table is broken, or they were trained on all of its networks.
+        EdgewattError: A table is broken, they were trained on all of its networks, boards would be mixed unawares, or
+            the figures of one are not known.
     """
-    data = read_training_data(training_dir)
-    new = [name for name in data.networks if name not in predictors.networks]
+    meant = choice or FleetChoice()
+    data = fleet_training_data(training_dir, replace(meant, board_features=bool(predictors.boards)))
+    trained_on = set(map(network_of, predictors.networks))
+    new = [name for name in data.networks if network_of(name) not in trained_on]
     if not new:
         raise EdgewattError(
             "the predictors were trained on all networks that are there",
@@ -61,7 +68,7 @@ def trained_scores(training_dir: Path, predictors: Predictors) -> TrainedScores:
                 left_out.append(f"{kind} {target}")
             elif found:
                 layers.setdefault(kind.value, {})[target.value] = found
-    known = tuple(name for name in data.networks if name in predictors.networks)
+    known = tuple(name for name in data.networks if name not in new)
     return TrainedScores(tuple(new), known, layers, tuple(left_out))
 
 
@@ -74,7 +81,7 @@ def _scores(data: TrainingData, predictors: Predictors, kind: LayerKind, target:
     stored, fallback = predictors.get(kind, target), predictors.fallback.get(target)
     if stored is not None:
         predicted = stored.function.predict(table[rows])
-    elif fallback is not None and isinstance(fallback.function, PhysicsFunction):
+    elif fallback is not None and isinstance(fallback.function, KindFunction):
         predicted = fallback.function.estimate_kind(kind, table[rows]).value
     else:
         return None

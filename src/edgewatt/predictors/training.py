@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from edgewatt.errors import EdgewattError
@@ -11,14 +11,17 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.card import training_card
 from edgewatt.predictors.cross_prediction import CrossPrediction
 from edgewatt.predictors.fit_plan import fit_all, fit_fallbacks
+from edgewatt.predictors.fleet_data import FleetChoice, check_board_features, fleet_training_data
+from edgewatt.predictors.fleet_scores import FLEET_KEY, BoardScore
 from edgewatt.predictors.folder import Predictors, write_predictors
 from edgewatt.predictors.neuralpower import MINIMUM_ROWS
 from edgewatt.predictors.registry import Settings
-from edgewatt.predictors.training_data import TrainingData, read_training_data
+from edgewatt.predictors.training_data import TrainingData
 from edgewatt.predictors.training_metrics import (
     Metrics,
     add_baseline,
     cross_predicted,
+    fleet_metrics,
     layer_metrics,
     network_metrics,
 )
@@ -46,6 +49,7 @@ class TrainingResult(Tabular):
         notes: What was simplified, in words.
         training: The tables that were trained on.
         cross: Every layer of them, predicted without its fold.
+        boards: Scores on each board, where boards are features; `metrics.json` has them under `boards`.
     """
 
     predictors: Predictors
@@ -53,6 +57,7 @@ class TrainingResult(Tabular):
     notes: tuple[str, ...]
     training: TrainingData
     cross: CrossPrediction
+    boards: tuple[BoardScore, ...] = ()
 
 
 def train(
@@ -64,6 +69,7 @@ def train(
     settings: Settings | None = None,
     tune_degree: bool = False,
     tuning: TuningNote | None = None,
+    choice: FleetChoice | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> TrainingResult:
     """Train a power and a runtime predictor for each kind of layer, score them and write them.
@@ -79,15 +85,18 @@ def train(
             `power.degree`, say, is for that target alone.
         tune_degree: Let cross-validation choose the degree of NeuralPower's polynomials.
         tuning: What a search for these settings found, to be kept in `metrics.json` and the card.
+        choice: Which boards and power modes, and whether boards' figures are features; without it all runs, which must
+            then be of one board and power mode.
         progress: Called with the name of each kind and target before its turn.
 
     Raises:
-        EdgewattError: A table is broken, a network to hold out is not there, none is left to train on, or no kind has
-            enough rows.
+        EdgewattError: A table is broken, a network to hold out is not there, none is left to train on, no kind has
+            enough rows, or boards or power modes would be mixed unawares.
     """
-    data = read_training_data(training_dir)
-    training, test = divide(data, holdout, training_dir)
     predictor = predictor_name(predictor, settings, tune_degree=tune_degree)
+    check_board_features(predictor, choice)
+    data = fleet_training_data(training_dir, choice)
+    training, test = divide(data, holdout, training_dir)
     plan = TrainingPlan(training, test, predictor, checked_settings(predictor, settings or {}, tune_degree), progress)
     stored, left_out, notes = fit_all(plan)
     if not stored:
@@ -106,6 +115,7 @@ def train(
     for name, one in {"mean": cross, **baselines}.items():
         add_baseline(plan, name, one, metrics)
     calibration = network_metrics(plan, {plan.predictor: cross, **baselines}, metrics)
+    boards, new_board = fleet_metrics(plan, cross, FOLDS)
     predictors = Predictors(
         by_purpose={
             purpose: replace(one, interval=intervals.get((purpose[0].value, purpose[1].value)))
@@ -123,10 +133,14 @@ def train(
         },
         calibration=calibration,
         runs=training.runs(),
+        boards=training.boards,
+        new_board_intervals=new_board,
     )
-    card = training_card(predictors, metrics, notes)
-    if tuning is None:
-        write_predictors(predictors_dir, predictors, metrics, card)
-    else:
-        write_predictors(predictors_dir, predictors, {**metrics, TUNING_KEY: tuning.entry}, card + tuning.card)
-    return TrainingResult(predictors, metrics, tuple(notes), training, cross)
+    card = training_card(predictors, metrics, notes, boards) + ("" if tuning is None else tuning.card)
+    written = {
+        **metrics,
+        **({FLEET_KEY: [asdict(score) for score in boards]} if boards else {}),
+        **({} if tuning is None else {TUNING_KEY: tuning.entry}),
+    }
+    write_predictors(predictors_dir, predictors, written, card)
+    return TrainingResult(predictors, metrics, tuple(notes), training, cross, boards)

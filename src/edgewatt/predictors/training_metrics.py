@@ -11,6 +11,8 @@ import polars as pl
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import CrossPrediction, cross_predict, measured_rows
 from edgewatt.predictors.fit_plan import fit_one
+from edgewatt.predictors.fleet_data import networks_by_condition
+from edgewatt.predictors.fleet_scores import BoardScore, board_folds_prediction, fleet_scores, new_board_intervals
 from edgewatt.predictors.folder import PREDICTED_KINDS
 from edgewatt.predictors.folds import network_folds
 from edgewatt.predictors.metrics import scores
@@ -23,6 +25,7 @@ from edgewatt.predictors.network_scores import (
     ways_to_predict,
 )
 from edgewatt.predictors.registry import DEFAULT_PREDICTOR, new_predictor
+from edgewatt.predictors.repeat_error import repeat_error
 from edgewatt.predictors.scoring import (
     NETWORKS_KEY,
     energy_interval,
@@ -68,6 +71,7 @@ def layer_metrics(
             "cv": layer_scores(plan.training, cross, kind, target),
             "test": _test_scores(one, plan.test, kind, target),
             "baselines": {},
+            "repeat_error": _repeat_entry(plan, kind, target),
         }
         factor, coverage = layer_interval(plan.training, cross, kind, target)
         entry["interval"] = interval_entry(factor, coverage)
@@ -80,6 +84,12 @@ def layer_metrics(
             if factor is not None:
                 intervals[kind.value, "energy"] = factor
     return metrics, intervals
+
+
+def _repeat_entry(plan: TrainingPlan, kind: LayerKind, target: Target) -> dict[str, Any] | None:
+    """What repeated measurements of the kind's layers differ by; None where it is not known."""
+    found = repeat_error(kind, plan.training.tables[kind], target)
+    return None if found is None else asdict(found)
 
 
 def add_baseline(plan: TrainingPlan, name: str, cross: CrossPrediction, metrics: Metrics) -> None:
@@ -125,3 +135,33 @@ def network_metrics(
     groups = network_groups(networks.names)
     metrics[NETWORKS_KEY] = network_entries(plan.predictor, networks, ways, "network", groups)
     return calibrate(sums[plan.predictor], networks)
+
+
+def fleet_metrics(
+    plan: TrainingPlan, cross: CrossPrediction, most_folds: int
+) -> tuple[tuple[BoardScore, ...], dict[str, float]]:
+    """Scores on each board, and factors of intervals on boards that are not among them.
+
+    Args:
+        plan: What is trained; nothing is scored where boards are no features of it, or there is one only.
+        cross: Every layer predicted without its network.
+        most_folds: Folds of predictors of one board alone.
+    """
+    if len(plan.training.boards) < 2 or len(networks_by_condition(plan.training)) < 2:
+        return (), {}
+    other_boards = board_folds_prediction(
+        plan.training,
+        plan.new,
+        with_fallback=plan.has_fallback,
+        progress=None if plan.progress is None else lambda name: plan.step(f"boards left out: {name}"),
+    )
+    scored = fleet_scores(
+        plan.training,
+        cross,
+        other_boards,
+        plan.new,
+        most_folds,
+        with_fallback=plan.has_fallback,
+        progress=plan.progress,
+    )
+    return tuple(scored), new_board_intervals(plan.training, other_boards)

@@ -93,14 +93,14 @@ def _run_info(
         precision=precision,
         batch_size=first.batch_size,
         input_shape=list(first.input_shape),
-        power_mode=f"{board.power_limit_w:g}W",
-        sensor=_sensor(settings.sensor),
+        power_mode=board.power_mode,
+        sensor=sensor_facts(settings.sensor),
         cycle_start_us=recording.call_start_us.tolist(),
         cycle_end_us=recording.call_end_us.tolist(),
     )
 
 
-def _sensor(settings: SensorSettings) -> dict[str, Any]:
+def sensor_facts(settings: SensorSettings) -> dict[str, Any]:
     """What a recorder can read of the sensor's settings; not how far its clock is off, or what lags behind."""
     return {
         "name": "ina3221",

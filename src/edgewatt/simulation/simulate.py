@@ -20,6 +20,8 @@ def simulate(
     networks: Sequence[str],
     *,
     board: str = "orin-nano",
+    power_mode: str | None = None,
+    suffix: str = "",
     cycles: int = 3000,
     seed: int = 0,
     precision: str = "float16",
@@ -35,6 +37,8 @@ def simulate(
         raw_dir: The raw data folder, made where it is missing.
         networks: Names of shipped architectures, ONNX files, or engine-inspector JSON files.
         board: The simulated board's name.
+        power_mode: Name of its power mode; None for its usual one.
+        suffix: What stands behind the network in each run's name.
         cycles: Recorded cycles of each network.
         seed: From 0.
         precision: What the networks compute in.
@@ -49,9 +53,9 @@ def simulate(
         EdgewattError: A network is not known, comes twice or cannot be read (then nothing is written), or a file
             cannot be written.
     """
-    simulated = find_board(board)
+    simulated = find_board(board, power_mode)
     settings = (settings or SimulationSettings()).with_cycles(cycles)
-    names = [_run_name(network) for network in networks]
+    names = [_run_name(network) + suffix for network in networks]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise EdgewattError(f"the network {twice!r} comes twice", fix="Name each network once")

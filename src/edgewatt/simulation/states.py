@@ -1,0 +1,77 @@
+"""Simulated recordings in several states: every batch, precision and power mode.
+
+Folders and names are those of recorded states, see `edgewatt.recording.states`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from edgewatt.errors import EdgewattError
+from edgewatt.formats.run_state import RunState
+from edgewatt.networks.element_types import check_compute_type
+from edgewatt.simulation.board import find_board
+from edgewatt.simulation.settings import SimulationSettings
+from edgewatt.simulation.simulate import simulate
+
+
+def simulate_states(
+    raw_dir: Path,
+    networks: Sequence[str],
+    *,
+    batches: Sequence[int] = (1,),
+    precisions: Sequence[str] = ("float16",),
+    power_modes: Sequence[str] = (),
+    board: str = "orin-nano",
+    cycles: int = 3000,
+    seed: int = 0,
+    settings: SimulationSettings | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[Path]:
+    """Simulate networks in every combination of states.
+
+    Args:
+        raw_dir: The raw data folder; with power modes, one folder a mode is made in it.
+        networks: As for `simulate`.
+        batches: Inputs of one cycle.
+        precisions: What the networks compute in.
+        power_modes: Names of the board's power modes; none for its usual one, without a folder of its own.
+        board: The simulated board's name.
+        cycles: Recorded cycles of each recording.
+        seed: From 0.
+        settings: As for `simulate`.
+        progress: Called with a run's name once its recording is written.
+
+    Returns:
+        The recordings' folders, power modes outermost.
+
+    Raises:
+        EdgewattError: As for `simulate`; the board has no such power mode, or a batch or precision is none.
+    """
+    for batch in batches:
+        if batch < 1:
+            raise EdgewattError(f"a batch of {batch} cannot be simulated", fix="Use whole numbers from 1")
+    for precision in precisions:
+        check_compute_type(precision)
+    for name in power_modes:
+        find_board(board, name)
+    modes: Sequence[str | None] = list(dict.fromkeys(power_modes)) or [None]
+    folders = []
+    for mode in modes:
+        for precision in dict.fromkeys(precisions):
+            for batch in dict.fromkeys(batches):
+                folders += simulate(
+                    raw_dir if mode is None else raw_dir / mode,
+                    networks,
+                    board=board,
+                    power_mode=mode,
+                    suffix=RunState(batch, precision, mode).suffix,
+                    cycles=cycles,
+                    seed=seed,
+                    precision=precision,
+                    batch=batch,
+                    settings=settings,
+                    progress=progress,
+                )
+    return folders
