@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import edgewatt
+
+# Its recordings are made once.
+pytestmark = pytest.mark.xdist_group("cli_reports")
 
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -18,12 +24,13 @@ def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProce
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Recordings of a network in two precisions, one of them mapped."""
+    """Recordings of networks in two precisions, and what they were mapped to."""
     root = tmp_path_factory.mktemp("results")
     for name, precision in (("half", "float16"), ("int8", "int8")):
         done = run("simulate", root / name, "--networks", "lenet,alexnet", "--cycles", "300", "--dtype", precision)
         assert done.returncode == 0, done.stderr
     assert run("map", root / "half", root / "mapped").returncode == 0
+    assert run("map", root / "int8", root / "mapped8", "--networks", "alexnet").returncode == 0
     return root
 
 
@@ -68,10 +75,19 @@ def test_compare_with_itself_is_within_the_noise(folder: Path) -> None:
     value = json.loads(done.stdout)
     assert value["totals"]["energy_mj"]["difference"] == 0.0
     assert [layer["energy_mj"]["beyond_noise"] for layer in value["layers"] if layer["energy_mj"]["beyond_noise"]] == []
+    # The runtimes' noise is known, of mapped networks too, and Python says the same.
+    assert all(layer["runtime_ms"]["beyond_noise"] is False for layer in value["layers"])
+    lenet = edgewatt.read_result(folder / "half" / "lenet")
+    mapped = edgewatt.read_result(folder / "mapped" / "lenet")
+    for first, second in zip(lenet.layers, mapped.layers, strict=True):
+        assert first.runtime_s is not None
+        assert second.runtime_s is not None
+        assert second.runtime_s.low == pytest.approx(first.runtime_s.low)
+    assert json.loads(json.dumps(edgewatt.compare_results(lenet, lenet).to_dict())) == value
 
 
 def test_compare_refuses_another_precision_unless_forced(folder: Path) -> None:
-    half, int8 = folder / "half" / "alexnet", folder / "int8" / "alexnet"
+    half, int8 = folder / "mapped" / "alexnet", folder / "mapped8" / "alexnet"
     refused = run("compare", half, int8)
     assert refused.returncode == 2
     assert "different precision: float16, int8" in refused.stderr
@@ -105,3 +121,11 @@ def test_predictions_come_with_bars_most_energy_first_or_in_order(tmp_path: Path
     assert "########" in plain.stdout
     assert "█" not in plain.stdout
     assert run(*common, "--sort", "colour").returncode == 2
+    # A narrow terminal that wants no colours.
+    narrow = run(*common, COLUMNS="40", FORCE_COLOR="1", NO_COLOR="1").stdout
+    rows = [line for line in narrow.splitlines() if line.startswith(("/", "…"))]
+    assert len(rows) == 11
+    assert max(map(len, rows)) <= 40
+    assert "left out in a narrow terminal: kind, W" in narrow
+    # 30 to 37 are colours; 3 alone is italic.
+    assert not re.search(r"\x1b\[3\d", narrow)

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import edgewatt
-from edgewatt import cli_board, cli_exchange, cli_reports
-from edgewatt.cli_output import Json, Networks, end_batch, exit_status, show, show_warnings, split
+from edgewatt import cli_board, cli_data, cli_exchange, cli_reports, cli_states, cli_sweep
+from edgewatt.cli_fleet import Board, BoardFeatures, BoardFigures, Mix, PowerMode
+from edgewatt.cli_output import (
+    Jobs,
+    Json,
+    Networks,
+    Redo,
+    Scheduler,
+    end_batch,
+    exit_status,
+    show,
+    show_warnings,
+    split,
+    tell_already,
+)
 from edgewatt.cli_reports import Order
+from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, simulate_sweep
+from edgewatt.cli_transfer import From, adapt
 from edgewatt.errors import CheckFailedError, EdgewattError
+
+Track = Annotated[str | None, typer.Option(help="MLflow that keeps the predictors; MLFLOW_TRACKING_URI if not given.")]
 
 app = typer.Typer(
     name="edgewatt",
@@ -53,6 +71,8 @@ def demo(
 app.command()(cli_board.sensors)
 app.command()(cli_board.idle)
 app.command()(cli_board.record)
+app.command()(cli_states.states)
+app.command()(cli_sweep.sweep)
 
 
 @app.command()
@@ -62,8 +82,10 @@ def simulate(
     board: Annotated[str, typer.Option(help="The simulated board.")] = "orin-nano",
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of each recording.")] = 3000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
-    dtype: Annotated[str, typer.Option(help="Precision: float32, float16 or int8.")] = "float16",
-    batch: Annotated[int, typer.Option(min=1, help="Inputs of one cycle.")] = 1,
+    dtype: Precisions = None,
+    batch: Batches = None,
+    power_mode: Modes = None,
+    latency_ms: LatencyMs = None,
     json: Json = False,
 ) -> None:
     """Write recordings of the simulated board, and the true power of each layer in truth/."""
@@ -72,9 +94,33 @@ def simulate(
     from edgewatt.simulation.simulate import simulate as simulate_networks
 
     names = split(networks) or list(architecture_names())
+    batches, precisions, modes = batches_of(batch), split(dtype) or ["float16"], split(power_mode)
+    if modes or len(batches) > 1 or len(precisions) > 1:
+        simulate_sweep(
+            raw_dir,
+            names,
+            batches=batches,
+            precisions=precisions,
+            power_modes=modes,
+            latency_ms=latency_ms,
+            json=json,
+            board=board,
+            cycles=cycles,
+            seed=seed,
+        )
+        return
+    if latency_ms is not None:
+        raise EdgewattError("--latency-ms chooses between several states", fix="Add --batch, --dtype or --power-mode")
     with progress_bar("Simulating", len(names)) as step:
         folders = simulate_networks(
-            raw_dir, names, board=board, cycles=cycles, seed=seed, precision=dtype, batch=batch, progress=step
+            raw_dir,
+            names,
+            board=board,
+            cycles=cycles,
+            seed=seed,
+            precision=precisions[0],
+            batch=batches[0],
+            progress=step,
         )
     value = {"raw_dir": str(raw_dir), "recordings": [str(folder) for folder in folders]}
     show(json, value, f"{len(folders)} simulated recordings in {raw_dir}, the truth in {raw_dir / 'truth'}")
@@ -86,6 +132,9 @@ def map_command(
     preprocessed_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
     method: Annotated[str, typer.Option(help="deconvolve, or window (the base method).")] = "deconvolve",
     networks: Networks = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    redo: Redo = False,
     json: Json = False,
 ) -> None:
     """Give every layer of every recording its power."""
@@ -96,8 +145,16 @@ def map_command(
 
     with progress_bar("Mapping") as step:
         batch = map_recordings(
-            raw_dir, preprocessed_dir, models=split(networks), method=checked_method(method), progress=step
+            raw_dir,
+            preprocessed_dir,
+            models=split(networks),
+            method=checked_method(method),
+            jobs=jobs,
+            scheduler=scheduler,
+            redo=redo,
+            progress=step,
         )
+    tell_already("mapped", batch.already)
     one = [mapped_layers_table(network) for network in batch.done if len(batch.done) == 1]
     show(json, batch_json(batch, "networks", map(mapping_json, batch.done)), mapping_table(batch.done), *one)
     end_batch(failure_lines(batch.failed), batch.exit_status)
@@ -107,19 +164,37 @@ def map_command(
 def dataset(
     preprocessed_dir: Annotated[Path, typer.Argument(help="Folder of mapped networks.")],
     training_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
-    min_samples: Annotated[int, typer.Option(min=0, help="Leave out layers with fewer power values.")] = 10,
+    min_samples: Annotated[
+        int, typer.Option(min=0, help="Leave out layers with fewer power values; 0 keeps all.")
+    ] = 10,
     networks: Networks = None,
+    board: Board = None,
+    power_mode: PowerMode = None,
+    mix: Mix = False,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    redo: Redo = False,
     json: Json = False,
 ) -> None:
     """Turn mapped networks into training tables, one for each kind of layer."""
     from edgewatt.dataset.run import build_dataset
+    from edgewatt.formats.conditions import RunChoice
     from edgewatt.reports.progress import progress_bar
     from edgewatt.reports.tables import batch_json, dataset_json, dataset_table, failure_lines, left_out_lines
 
     with progress_bar("Tables of") as step:
         batch = build_dataset(
-            preprocessed_dir, training_dir, min_samples=min_samples, models=split(networks), progress=step
+            preprocessed_dir,
+            training_dir,
+            min_samples=min_samples,
+            models=split(networks),
+            jobs=jobs,
+            scheduler=scheduler,
+            redo=redo,
+            choice=RunChoice(board, power_mode, mix),
+            progress=step,
         )
+    tell_already("made", batch.already)
     value = batch_json(batch, "networks", map(dataset_json, batch.done))
     show(json, value, dataset_table(batch.done), *left_out_lines(batch.done))
     end_batch(failure_lines(batch.failed), batch.exit_status)
@@ -145,22 +220,71 @@ def import_command(
 def train(
     training_dir: Annotated[Path, typer.Argument(help="Folder of training tables.")],
     predictors_dir: Annotated[Path, typer.Argument(help="Folder to write to.")],
+    source: From = None,
     holdout: Annotated[list[str] | None, typer.Option(help="Networks to keep from training and score on.")] = None,
+    board: Board = None,
+    power_mode: PowerMode = None,
+    mix: Mix = False,
+    board_features: BoardFeatures = False,
+    board_figures: BoardFigures = None,
     predictor: Annotated[
         str | None,
         typer.Option(help="physics (the default), neuralpower (also where its settings are given) or mean."),
     ] = None,
-    degree: Annotated[int | None, typer.Option(min=1, max=4, help="Degree of the polynomials.")] = None,
-    log_features: Annotated[bool | None, typer.Option(help="Polynomials of log(1 + feature).")] = None,
-    log_target: Annotated[bool | None, typer.Option(help="Fit the target's logarithm.")] = None,
-    scaler: Annotated[str | None, typer.Option(help="standard, minmax or none.")] = None,
-    special_terms: Annotated[bool | None, typer.Option(help="Operations and memory accesses as terms.")] = None,
-    tune_degree: Annotated[bool, typer.Option("--tune-degree", help="Choose the degree by cross-validation.")] = False,
+    degree: Annotated[
+        int | None,
+        typer.Option(min=1, max=4, help="Degree of the polynomials; if not given, 2 for power and 3 for runtime."),
+    ] = None,
+    log_features: Annotated[
+        bool | None, typer.Option(help="Polynomials of log(1 + feature); if not given, for power alone.")
+    ] = None,
+    log_target: Annotated[bool | None, typer.Option(help="Fit the target's logarithm; by default the target.")] = None,
+    scaler: Annotated[
+        str | None, typer.Option(help="How terms are scaled: standard (the default), minmax or none.")
+    ] = None,
+    special_terms: Annotated[
+        bool | None, typer.Option(help="Operations and memory accesses as terms, which they are by default.")
+    ] = None,
+    tune_degree: Annotated[
+        bool, typer.Option("--tune-degree", help="Choose the degree from 1, 2 and 3 by cross-validation.")
+    ] = False,
+    tune: Annotated[
+        int | None,
+        typer.Option(min=1, help="Search for better settings with so many trials for power and for runtime each."),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="File of the search, gone on with if it is there; PREDICTORS_DIR.study.db if not given."),
+    ] = None,
+    prune: Annotated[bool, typer.Option("--prune", help="Give up trials early whose first folds are bad.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Fits of the search at once, each in a process of its own; by default the cores."),
+    ] = None,
+    scheduler: Scheduler = None,
+    track: Annotated[
+        str | None, typer.Option(help="Log the training to MLflow: http://HOST:PORT or sqlite:///FILE.")
+    ] = None,
+    experiment: Annotated[str, typer.Option(help="The experiment in MLflow to log to.")] = "edgewatt",
+    register: Annotated[
+        str | None, typer.Option(help="Add the predictors to this registered model in MLflow, as a version.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train a power and a runtime predictor for each kind of layer, and score them."""
+    from edgewatt.cli_training import Search, tracked_training, tuned
+    from edgewatt.predictors.fleet_data import FleetChoice
     from edgewatt.predictors.training import train as train_predictors
-    from edgewatt.reports.predictions import coverage_lines, networks_table, notes_lines, scores_json, scores_table
+    from edgewatt.reports.fleet import board_scores_table
+    from edgewatt.reports.predictions import (
+        coverage_lines,
+        networks_table,
+        notes_lines,
+        repeat_lines,
+        scores_json,
+        scores_table,
+    )
     from edgewatt.reports.progress import progress_bar
 
     given = {
@@ -170,39 +294,91 @@ def train(
         "scaler": scaler,
         "special_terms": special_terms,
     }
-    settings = {name: value for name, value in given.items() if value is not None}
-    with progress_bar("Training") as step:
-        result = train_predictors(
+    choice = FleetChoice(board, power_mode, mix, board_features, board_figures)
+    if source is not None:
+        without = {
+            **{f"--{name.replace('_', '-')}": value for name, value in given.items()},
+            "--predictor": predictor,
+            "--tune-degree": tune_degree,
+            "--tune": tune,
+            "--study": study,
+            "--prune": prune,
+            "--jobs": jobs,
+            "--scheduler": scheduler,
+            "--register": register,
+            "--board-features": board_features,
+        }
+        adapt(
             training_dir,
             predictors_dir,
+            source,
             holdout=split(holdout),
-            predictor=predictor,
-            settings=settings,
-            tune_degree=tune_degree,
-            progress=step,
+            choice=choice,
+            without=without,
+            track=track,
+            json=json,
         )
+        return
+    settings = {name: value for name, value in given.items() if value is not None}
+    search = Search(tune, study, prune, seed, jobs, scheduler)
+    chosen: dict[str, Any] = {
+        "holdout": split(holdout),
+        "predictor": predictor,
+        "settings": settings,
+        "tune_degree": tune_degree,
+        "choice": choice,
+    }
+    with tracked_training(track, experiment, register) as tracking:
+        tuning = tuned(search, training_dir, predictors_dir, **chosen)
+        with progress_bar("Training") as step:
+            arguments = {**chosen, **tuning.arguments()}
+            result = train_predictors(training_dir, predictors_dir, **arguments, progress=step)
+            tracking.log(result, training_dir, predictors_dir, step)
     networks = networks_table(result)
     show(
         json,
-        scores_json(result),
+        {**scores_json(result), **tuning.json(), **tracking.json()},
+        *tuning.parts(),
         scores_table(result),
         *([] if networks is None else [networks]),
+        *([board_scores_table(result.boards)] if result.boards else []),
         *coverage_lines(result),
+        *repeat_lines(result),
         *notes_lines(result),
         f"Predictors: {predictors_dir}",
+        *tracking.lines(),
     )
+    tracking.end()
 
 
 @app.command()
 def evaluate(
     training_dir: Annotated[Path, typer.Argument(help="Folder of training tables.")],
     predictor: Annotated[str, typer.Option(help="physics, neuralpower, or mean (the baseline).")] = "physics",
+    predictors: Annotated[
+        str | None,
+        typer.Option(help="Score these instead, a folder or models:/NAME/VERSION, on networks that are new to them."),
+    ] = None,
+    track: Track = None,
     family: Annotated[
         list[str] | None, typer.Option(help="NETWORK=FAMILY where the name does not tell; repeat, or use commas.")
     ] = None,
+    board: Board = None,
+    power_mode: PowerMode = None,
+    mix: Mix = False,
+    board_features: BoardFeatures = False,
+    board_figures: BoardFigures = None,
     json: Json = False,
 ) -> None:
     """Score predictors on networks, families of networks and rows that they were not trained on."""
+    from edgewatt.predictors.fleet_data import FleetChoice
+
+    choice = FleetChoice(board, power_mode, mix, board_features, board_figures)
+    if predictors is not None:
+        from edgewatt.cli_training import evaluate_trained
+
+        evaluate_trained(training_dir, predictors, track, choice, as_json=json)
+        return
     from edgewatt.predictors.evaluate import evaluate as evaluate_predictor
     from edgewatt.predictors.families import named_families
     from edgewatt.reports.evaluation import evaluation_json, evaluation_tables, protocol_lines
@@ -210,7 +386,11 @@ def evaluate(
 
     with progress_bar("Evaluating") as step:
         found = evaluate_predictor(
-            training_dir, predictor=predictor, named_families=named_families(split(family)), progress=step
+            training_dir,
+            predictor=predictor,
+            named_families=named_families(split(family)),
+            choice=choice,
+            progress=step,
         )
     show(json, evaluation_json(found), *evaluation_tables(found), *protocol_lines(found))
 
@@ -219,7 +399,9 @@ def evaluate(
 def layers(
     network: Annotated[str | None, typer.Argument(help="Engine JSON, ONNX file or architecture.")] = None,
     names: Annotated[bool, typer.Option("--list", help="List the shipped architectures.")] = False,
-    batch: Annotated[int | None, typer.Option(min=1, help="Inputs at once.")] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Inputs at once; by default the file's. An engine's are fixed.")
+    ] = None,
     dtype: Annotated[str, typer.Option(help="Precision of a network that is not built yet.")] = "float16",
     json: Json = False,
 ) -> None:
@@ -240,10 +422,25 @@ def layers(
 @app.command()
 def predict(
     network: Annotated[str, typer.Argument(help="Engine JSON, ONNX file or architecture.")],
-    predictors: Annotated[Path | None, typer.Option(help="Folder that train wrote; predictors/ if not given.")] = None,
-    board: Annotated[str | None, typer.Option(help="Use the prior of this board instead of predictors.")] = None,
+    predictors: Annotated[
+        str | None,
+        typer.Option(help="Folder that train wrote, or models:/NAME/VERSION in MLflow; predictors/ if not given."),
+    ] = None,
+    track: Track = None,
+    board: Annotated[
+        str | None,
+        typer.Option(
+            help="The board that is meant; its prior predicts without --predictors. Needed for predictors of several."
+        ),
+    ] = None,
+    power_mode: Annotated[
+        str | None, typer.Option(help="The board's power mode, where the predictors know several.")
+    ] = None,
+    board_figures: BoardFigures = None,
     out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("predictions.csv"),
-    batch: Annotated[int | None, typer.Option(min=1, help="Inputs at once.")] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Inputs at once; by default the file's. An engine's are fixed.")
+    ] = None,
     dtype: Annotated[str, typer.Option(help="Precision of a network that is not built yet.")] = "float16",
     sort: Annotated[Order, typer.Option(help="Printed layers: most energy first, or in order.")] = Order.ENERGY,
     max_energy_mj: Annotated[float | None, typer.Option(help="Fail when a cycle takes more energy.")] = None,
@@ -259,9 +456,14 @@ def predict(
     from edgewatt.predictors.predictions_file import write_predictions
     from edgewatt.reports.predictions import prediction_json, prediction_lines, prediction_table
     from edgewatt.reports.prior import origin_json, origin_lines
+    from edgewatt.tracking.sources import predictors_folder
 
     found = network_layers(network, batch=batch, precision=dtype)
-    chosen = chosen_prediction(found, predictors, board)
+    with predictors_folder(predictors, track) as folder:
+        chosen = chosen_prediction(found, folder, board, network, power_mode=power_mode, board_figures=board_figures)
+    if folder is not None:
+        # Predictors that were fetched are known by their name, and not by where they lay meanwhile.
+        chosen = replace(chosen, predictors=Path(str(predictors)))
     prediction = chosen.prediction
     write_predictions(out, prediction)
     show(
@@ -279,6 +481,9 @@ def predict(
 
 app.command()(cli_exchange.export)
 app.command()(cli_exchange.convert)
+
+
+app.add_typer(cli_data.app)
 
 
 app.command()(cli_reports.report)

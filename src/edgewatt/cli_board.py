@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from edgewatt import cli_isolated
 from edgewatt.cli_output import Json, end_batch, show, split
+from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, record_sweep
 from edgewatt.errors import EdgewattError
 
 Root = Annotated[Path, typer.Option(help="Read /sys, /proc and /etc below this folder.")]
@@ -20,7 +22,9 @@ def idle(
     raw_dir: Annotated[Path, typer.Argument(help="Folder of recordings.")],
     duration: Annotated[float, typer.Option(min=0.0, help="Seconds to measure.")] = 120.0,
     sensor: Sensor = None,
-    force: Annotated[bool, typer.Option("--force", help="Measure also when the board is visibly busy.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Measure also when the board is visibly busy, which is too high.")
+    ] = False,
     root: Root = Path("/"),
     json: Json = False,
 ) -> None:
@@ -36,27 +40,63 @@ def idle(
 
 def record(
     network: Annotated[
-        str | None, typer.Argument(help="Architecture, ONNX file or engine; left out with --networks.")
+        str | None,
+        typer.Argument(help="Architecture, ONNX file or engine, or several by commas; left out with --networks."),
     ] = None,
     raw_dir: Annotated[Path | None, typer.Argument(help="Folder to write the recording to.")] = None,
-    networks: Annotated[list[str] | None, typer.Option(help="Record a list of networks, one after another.")] = None,
+    networks: Annotated[
+        list[str] | None,
+        typer.Option(help="Record a list of networks, one after another; those that are there are skipped."),
+    ] = None,
     backend: Annotated[
-        str | None, typer.Option(help="tensorrt, torch_tensorrt, trtexec, onnxruntime or simulated.")
+        str | None,
+        typer.Option(
+            help="tensorrt, torch_tensorrt, trtexec, onnxruntime or simulated; by default TensorRT where it "
+            "can be used, else ONNX Runtime."
+        ),
     ] = None,
     sensor: Sensor = None,
     cycles: Annotated[int, typer.Option(min=1, help="Cycles to record.")] = 30_000,
     warmup: Annotated[int, typer.Option(min=0, help="Cycles before them.")] = 50,
-    dtype: Annotated[str, typer.Option(help="Precision, where the backend can choose.")] = "float16",
+    batch: Batches = None,
+    dtype: Precisions = None,
+    power_mode: Modes = None,
+    latency_ms: LatencyMs = None,
     input_shape: Annotated[str | None, typer.Option(help="Shape of the input: 1,3,224,224.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run; by default the network's.")] = None,
     rails: Annotated[list[str] | None, typer.Option(help="Further rails that get logs of their own.")] = None,
-    fast: Annotated[bool, typer.Option("--fast", help="Set the sensor to its fastest meanwhile (root).")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a complete recording of that name.")] = False,
-    cool_down: Annotated[float, typer.Option(min=0.0, help="Seconds of pause between networks of a list.")] = 60.0,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Set the sensor to its fastest meanwhile; needs root and an INA3221.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace complete recordings of that name, or of these states.")
+    ] = False,
+    cool_down: Annotated[
+        float, typer.Option(min=0.0, help="Seconds of pause between networks of a list, and to settle in a state.")
+    ] = 60.0,
     idle_duration: Annotated[
         float, typer.Option(min=0.0, help="Seconds of idle power before a list, where none was measured.")
     ] = 120.0,
     force_idle: Annotated[bool, typer.Option("--force-idle", help="Take a busy board for idle.")] = False,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Measure each layer by itself, in a loop, as NETWORK@isolated.")
+    ] = False,
+    rounds: Annotated[int, typer.Option(min=1, help="With --isolate: loops of each layer, in random order.")] = 3,
+    seconds: Annotated[
+        float, typer.Option(min=0.01, help="With --isolate: settled time of each loop, at least.")
+    ] = 1.0,
+    cold: Annotated[
+        bool,
+        typer.Option(
+            "--cold/--warm", help="With --isolate: caches as cold as the network leaves them (the default), or warm."
+        ),
+    ] = True,
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share/--no-share", help="With --isolate: measure layers that are the same once (the default), or each."
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(min=0, help="Draws weights and inputs.")] = 0,
     root: Root = Path("/"),
     json: Json = False,
@@ -68,15 +108,62 @@ def record(
     from edgewatt.reports.recordings import batch_json, runs_json, runs_table, verdict_lines
     from edgewatt.reports.tables import failure_lines
 
-    listed = split(networks)
+    listed, precisions = split(networks), split(dtype) or ["float16"]
+    several = batch is not None or power_mode is not None or len(precisions) > 1 or len(split([network or ""])) > 1
+    if isolate:
+        if several:
+            raise EdgewattError("--isolate measures one network in one state", fix="Leave --batch and the like away")
+        if networks or fast or rails:
+            raise EdgewattError("--isolate goes without --networks, --fast and --rails", fix="Leave them away")
+        cli_isolated.isolate(
+            network,
+            raw_dir,
+            backend=backend,
+            sensor=sensor,
+            rounds=rounds,
+            seconds=seconds,
+            cold=cold,
+            share=share,
+            dtype=precisions[0],
+            input_shape=_shape(input_shape),
+            name=name,
+            replace=replace,
+            seed=seed,
+            root=root,
+            json=json,
+        )
     options = RecordOptions(
         warmup=warmup,
-        precision=dtype,
+        precision=precisions[0],
         input_shape=_shape(input_shape),
         fast=fast,
         further_rails=split(rails),
         seed=seed,
     )
+    if several:
+        if name is not None:
+            raise EdgewattError("runs of several states name themselves", fix="Leave --name away")
+        record_sweep(
+            listed or split([network or ""]),
+            _only_raw_dir(network, raw_dir) if listed else raw_dir,
+            batches=batches_of(batch),
+            precisions=precisions,
+            power_modes=split(power_mode),
+            latency_ms=latency_ms,
+            json=json,
+            backend=backend,
+            sensor=sensor,
+            cycles=cycles,
+            root=root,
+            cool_down_s=cool_down,
+            idle_s=idle_duration,
+            force_idle=force_idle,
+            redo=replace,
+            options=options,
+        )
+        return
+    if latency_ms is not None:
+        raise EdgewattError("--latency-ms chooses between several states", fix="Add --batch, --dtype or --power-mode")
     if not listed:
         if network is None or raw_dir is None:
             raise EdgewattError("NETWORK and RAW_DIR are both needed", fix="edgewatt record resnet18 raw_data")
@@ -97,7 +184,7 @@ def record(
         raise typer.Exit(1 if run.interrupted else 0)
     folder = _only_raw_dir(network, raw_dir)
     with progress_bar("Recording", len(listed)) as step:
-        batch = record_many(
+        recorded = record_many(
             listed,
             folder,
             backend=backend,
@@ -110,18 +197,23 @@ def record(
             next_network=step,
             **options,
         )
-    runs = batch.recorded.done
-    skipped = [f"{name} was recorded already" for name in batch.skipped]
+    runs = recorded.recorded.done
+    skipped = [f"{name} was recorded already" for name in recorded.skipped]
     table = [runs_table(runs)] if runs else []
-    show(json, batch_json(batch), *table, *verdict_lines(runs), *skipped)
-    end_batch(failure_lines(batch.recorded.failed), batch.exit_status)
+    show(json, batch_json(recorded), *table, *verdict_lines(runs), *skipped)
+    end_batch(failure_lines(recorded.recorded.failed), recorded.exit_status)
 
 
 def sensors(
     sensor: Sensor = None,
-    duration: Annotated[float, typer.Option(min=0.0, help="Seconds to measure how fresh values are.")] = 1.0,
-    fast: Annotated[bool, typer.Option("--fast", help="Set the sensor to its fastest (root).")] = False,
-    restore: Annotated[bool, typer.Option("--restore", help="Undo --fast (root).")] = False,
+    duration: Annotated[
+        float, typer.Option(min=0.0, help="Seconds to measure how fresh values are; 0 leaves it out.")
+    ] = 1.0,
+    fast: Annotated[bool, typer.Option("--fast", help="Set the sensor to its fastest; needs root.")] = False,
+    restore: Annotated[
+        bool,
+        typer.Option("--restore", help="Undo --fast, and the power mode that a killed recording left; needs root."),
+    ] = False,
     root: Root = Path("/"),
     json: Json = False,
 ) -> None:
@@ -134,8 +226,11 @@ def sensors(
     if fast and restore:
         raise EdgewattError("--fast and --restore undo each other", fix="Name one of them")
     if restore:
-        changes = restore_settings(state_file(root))
-        show(json, changes_json(changes), *change_lines(changes))
+        from edgewatt.recording.kept_power_mode import restore_power_mode
+
+        changes, mode = restore_settings(state_file(root)), restore_power_mode(root)
+        told = [] if mode is None else [f"Power mode: {mode}, as it was"]
+        show(json, {**changes_json(changes), "power_mode": mode}, *change_lines(changes), *told)
     elif fast:
         changes = make_fast(discover(root, sensor), state_file(root))
         show(json, changes_json(changes), *change_lines(changes), "Undo it with: edgewatt sensors --restore")

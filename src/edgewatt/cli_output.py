@@ -12,15 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgewatt.errors import EdgewattError, EdgewattWarning
+from edgewatt.errors import EdgewattError, EdgewattWarning, printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-#: Columns that tables need; a narrower terminal breaks their lines, and no number is cut.
-_LEAST_WIDTH = 72
+    from rich.console import Console, RenderableType
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, help="Networks at once, each in a process of its own; by default one for each core."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of this Dask scheduler do the work: tcp://HOST:PORT, or the file that it wrote.",
+    ),
+]
+Redo = Annotated[bool, typer.Option("--redo", help="Do again what was done already, from the same input.")]
 Networks = Annotated[
     list[str] | None, typer.Option(help="Only these networks: names separated by commas, or the option repeated.")
 ]
@@ -47,13 +56,25 @@ def show(as_json: bool, value: dict[str, Any], *parts: RenderableType) -> None:
         sys.stdout.buffer.flush()
         return
     from rich.console import Console
-    from rich.text import Text
 
     console = Console(highlight=False)
-    if console.width < _LEAST_WIDTH:
-        console = Console(highlight=False, width=_LEAST_WIDTH)
     for part in parts:
-        console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
+        _print_part(console, part)
+
+
+def _print_part(console: Console, part: RenderableType) -> None:
+    """Print text or a table; a table that does not fit breaks its lines, and no number is cut."""
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    from edgewatt.reports.fitting_table import FittingTable
+
+    if isinstance(part, str | Text):
+        console.print(part, markup=False, soft_wrap=True)
+        return
+    table = part.fitted(console, console.width) if isinstance(part, FittingTable) else part
+    needed = Measurement.get(console, console.options.update(width=1000), table).minimum
+    console.print(table, markup=False, width=max(console.width, needed))
 
 
 def exit_status(app: Callable[[], object]) -> int:
@@ -102,6 +123,12 @@ def _open_streams() -> None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+
+
+def tell_already(done: str, networks: Sequence[str]) -> None:
+    """Tell on standard error which networks an earlier run had done already; `done` is the verb."""
+    if networks:
+        print(f"already {done}: {printable(', '.join(networks))} (--redo does it again)", file=sys.stderr)
 
 
 def end_batch(failures: Sequence[object], status: int) -> None:

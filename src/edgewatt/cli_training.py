@@ -15,6 +15,7 @@ from edgewatt.errors import EdgewattError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from edgewatt.predictors.fleet_data import FleetChoice
     from edgewatt.predictors.training import TrainingResult
     from edgewatt.tracking.tracker import TrackedTraining, Tracker
     from edgewatt.tuning.result import TuningResult
@@ -79,6 +80,7 @@ def tuned(
     predictor: str | None,
     settings: dict[str, Any],
     tune_degree: bool,
+    choice: FleetChoice,
 ) -> Tuning:
     """Search for settings, where it is asked for.
 
@@ -110,6 +112,7 @@ def tuned(
                 settings=settings,
                 seed=search.seed,
                 prune=search.prune,
+                choice=choice,
                 place=place,
                 progress=step,
             )
@@ -119,13 +122,16 @@ def tuned(
     return Tuning(result)
 
 
-def evaluate_trained(training_dir: Path, name: str, uri: str | None, *, as_json: bool) -> None:
+def evaluate_trained(
+    training_dir: Path, name: str, uri: str | None, choice: FleetChoice | None = None, *, as_json: bool
+) -> None:
     """Score trained predictors on networks that are new to them, and show it.
 
     Args:
         training_dir: Folder of training tables.
         name: What names the predictors, see `predictors_folder`.
         uri: Tracking URI; None for the environment's.
+        choice: Which boards and power modes.
         as_json: Whether it is shown as JSON.
     """
     from edgewatt.predictors.prediction import load_predictors
@@ -136,7 +142,7 @@ def evaluate_trained(training_dir: Path, name: str, uri: str | None, *, as_json:
     with predictors_folder(name, uri) as folder:
         assert folder is not None
         predictors = load_predictors(folder)
-    found = trained_scores(training_dir, predictors)
+    found = trained_scores(training_dir, predictors, choice)
     show(as_json, trained_scores_json(name, found), trained_scores_table(found), *trained_scores_lines(found))
 
 

@@ -10,11 +10,15 @@ import polars as pl
 
 from edgewatt.dataset.run import build_dataset
 from edgewatt.formats.csv_file import read_csv
+from edgewatt.formats.network_info import FILE_NAME as NETWORK_FILE
+from edgewatt.formats.network_info import read_network_info
 from edgewatt.mapping.run import map_recordings
 from edgewatt.networks.architectures import network_layers
 from edgewatt.predictors.folder import Predictors
 from edgewatt.predictors.prediction import NetworkPrediction, predict, write_predictions
 from edgewatt.predictors.training import TrainingResult, train
+from edgewatt.simulation.board import find_board
+from edgewatt.simulation.cycles import CycleSettings
 from edgewatt.simulation.simulate import simulate
 
 BOARD = "orin-nano"
@@ -49,6 +53,12 @@ class DemoRow:
         energy_error: (predicted - true) / true.
         baseline_error: The same, when each layer is predicted by its kind's mean.
         network_energy_j: True energy of the whole network.
+        executed_layers: Number of its layers.
+        extrapolated_layers: Number of them that are unlike those trained on.
+        cycle_energy_j: Predicted energy of a whole cycle, with what lies between the layers.
+        cycle_low_j: Lower end of its 90 % interval.
+        cycle_high_j: Upper end.
+        true_cycle_j: What it really took.
     """
 
     network: str
@@ -60,6 +70,12 @@ class DemoRow:
     energy_error: float
     baseline_error: float
     network_energy_j: float
+    executed_layers: int
+    extrapolated_layers: int
+    cycle_energy_j: float | None
+    cycle_low_j: float | None
+    cycle_high_j: float | None
+    true_cycle_j: float | None
 
     def to_dict(self) -> dict[str, object]:
         """The row for machines."""
@@ -115,6 +131,8 @@ def _compare(network: str, predictors: Predictors, baseline: Predictors, folder:
     of_covered = truth.filter(pl.col("layer_name").is_in(covered))
     true_energy_j = float(of_covered["energy_mj"].sum()) / 1e3
     predicted_j = _energy_j(prediction)
+    whole = prediction.whole
+    ends = None if whole is None else whole.energy_interval_j
     return DemoRow(
         network=network,
         covered_time_share=float(of_covered["runtime_ms"].sum()) / float(truth["runtime_ms"].sum()),
@@ -125,7 +143,23 @@ def _compare(network: str, predictors: Predictors, baseline: Predictors, folder:
         energy_error=predicted_j / true_energy_j - 1,
         baseline_error=_energy_j(predict(layers, baseline)) / true_energy_j - 1,
         network_energy_j=float(truth["energy_mj"].sum()) / 1e3,
+        executed_layers=len(prediction.layers) - prediction.free_layers,
+        extrapolated_layers=prediction.extrapolated_layers,
+        cycle_energy_j=None if whole is None else whole.energy_j,
+        cycle_low_j=None if ends is None else ends.low,
+        cycle_high_j=None if ends is None else ends.high,
+        true_cycle_j=_true_cycle_j(folder / "training_data" / network / NETWORK_FILE, truth),
     )
+
+
+def _true_cycle_j(path: Path, truth: pl.DataFrame) -> float | None:
+    """The layers' true energy, and that of the rest of the call, in which the board draws what it does in gaps."""
+    runtime_s = read_network_info(path).runtime_s
+    if runtime_s is None:
+        return None
+    gaps_w = find_board(BOARD).idle_power_w + CycleSettings().gap_power_w
+    gaps_s = runtime_s - float(truth["runtime_ms"].sum()) / 1e3
+    return float(truth["energy_mj"].sum()) / 1e3 + gaps_w * gaps_s
 
 
 def _energy_j(prediction: NetworkPrediction) -> float:

@@ -13,18 +13,21 @@ class Tabular:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as a dictionary of plain values: what the command line prints with `--json`."""
-        from edgewatt.reports.notebook import as_dict
+        import edgewatt.reports.notebook  # noqa: F401 (it registers the types)
+        from edgewatt.reports.shown import as_dict
 
         return as_dict(self)
 
     def to_polars(self) -> pl.DataFrame:
         """The result as a data frame, one row for each of its layers or scores."""
-        from edgewatt.reports.notebook import as_frame
+        import edgewatt.reports.notebook  # noqa: F401 (it registers the types)
+        from edgewatt.reports.shown import as_frame
 
         return as_frame(self)
 
     def _repr_html_(self) -> str:
         """The table that a notebook shows."""
-        from edgewatt.reports.notebook import as_html
+        import edgewatt.reports.notebook  # noqa: F401 (it registers the types)
+        from edgewatt.reports.shown import as_html
 
         return as_html(self)

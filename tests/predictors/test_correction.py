@@ -23,14 +23,22 @@ def _rows(groups: int, of_each: int, *, slope: float = 0.0, offset: float = 0.0,
     kinds = np.where(np.arange(count) % 3 == 0, POOL.value, CONV.value)
     ratio = np.log(2.0) + slope * features["log bytes rate"] + offset * (kinds == POOL.value)
     return CorrectionRows(
-        features, kinds, np.repeat(np.arange(groups), of_each), ratio + noise * random.standard_normal(count)
+        features,
+        kinds,
+        np.repeat(np.arange(groups), of_each),
+        ratio + noise * random.standard_normal(count),
+        np.ones(count),
     )
 
 
 def test_a_plain_scale_is_the_geometric_mean_every_network_counted_once() -> None:
     rows = _rows(2, 3)
     uneven = CorrectionRows(
-        rows.features, rows.kinds, np.array([0, 0, 0, 0, 0, 1]), np.log(np.array([2.0, 2.0, 2.0, 2.0, 2.0, 8.0]))
+        rows.features,
+        rows.kinds,
+        np.array([0, 0, 0, 0, 0, 1]),
+        np.log(np.array([2.0, 2.0, 2.0, 2.0, 2.0, 8.0])),
+        np.ones(6),
     )
     corrections = fit_corrections(uneven, float("inf"))
     assert np.exp(corrections[None].constant) == pytest.approx(4.0)

@@ -52,7 +52,8 @@ def test_metrics_file(training_dir: Path, tmp_path: Path) -> None:
     for kind, rows, test_rows in (("convolutional", 60, 12), ("dense", 4, 2)):
         for target in ("power", "runtime"):
             entry = metrics[kind][target]
-            assert set(entry) == {"predictor", "cv", "test", "baselines", "interval"}
+            assert set(entry) == {"predictor", "cv", "test", "baselines", "repeat_error", "interval"}
+            assert entry["repeat_error"] is None
             assert entry["predictor"] == "neuralpower"
             assert set(entry["cv"]) == SCORES | {"grouping"}
             assert set(entry["test"]) == SCORES

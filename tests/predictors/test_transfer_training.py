@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from simulated_tables import simulated_data
 
+from edgewatt import cli_transfer
 from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.formats.csv_file import write_csv
 from edgewatt.formats.json_file import read_json, write_json
@@ -20,6 +21,7 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors import fallback, registry
 from edgewatt.predictors.adapted_function import AdaptedFunction
 from edgewatt.predictors.fit_plan import fit_all, fit_fallbacks
+from edgewatt.predictors.fleet_data import FleetChoice
 from edgewatt.predictors.folder import CARD, METRICS, Predictors, load_predictors, write_predictors
 from edgewatt.predictors.prediction import predict
 from edgewatt.predictors.targets import Target
@@ -156,3 +158,17 @@ def test_one_network_is_a_plain_scale(source: Predictors) -> None:
     assert isinstance(function, AdaptedFunction)
     ratio = np.exp(function.correction.lower), np.exp(function.correction.upper)
     assert 0.6 < ratio[0] < ratio[1] < 1.0
+
+
+def test_options_of_a_training_from_nothing_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EdgewattError, match=r"--degree, --tune are of a training from nothing"):
+        cli_transfer.adapt(
+            tmp_path,
+            tmp_path,
+            "source",
+            holdout=(),
+            choice=FleetChoice(),
+            without={"--degree": 2, "--tune-degree": False, "--tune": 3, "--study": None},
+            track=None,
+            json=False,
+        )

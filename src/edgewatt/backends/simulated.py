@@ -110,7 +110,7 @@ class SimulatedNetwork(LoadedNetwork):
             input_shape=layers[0].input_shape,
             precision=layers[0].precision,
             true_layer_ends=False,
-            settings={"simulated_board": board.name, "slowdown": slowdown},
+            settings={"simulated_board": board.name, "power_mode": board.power_mode, "slowdown": slowdown},
             bindings=("input", "output"),
         )
 

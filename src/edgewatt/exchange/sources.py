@@ -8,10 +8,10 @@ from enum import Enum
 from pathlib import Path
 
 from edgewatt.errors import EdgewattError
-from edgewatt.formats.folders import network_folders
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
 from edgewatt.formats.layer_power import FILE_NAME as LAYER_POWER_FILE
 from edgewatt.formats.recording import RecordingPaths
+from edgewatt.formats.run_folders import run_folders
 from edgewatt.formats.training_tables import table_path
 from edgewatt.networks.layer import LayerKind
 
@@ -74,7 +74,8 @@ def find_source(path: Path) -> Source:
     kind = _kind(folder)
     if kind is not None:
         return Source(kind, path, (folder,), several=False)
-    inner = {found: _kind(found) for found in network_folders(folder, "map or dataset")}
+    runs = run_folders(folder, "map or dataset", lambda one: _kind(one) is not None)
+    inner = {run.path: _kind(run.path) for run in runs}
     for kind in (SourceKind.MAPPED, SourceKind.TRAINING):
         folders = tuple(found for found, its_kind in inner.items() if its_kind is kind)
         if folders:

@@ -54,7 +54,12 @@ def source_table(source: Source, name: str | None = None) -> pl.DataFrame:
     read = tables[name or next(iter(tables))]
     if not source.several:
         return read(source.folders[0])
-    parts = [read(folder).select(pl.lit(folder.name).alias("network"), pl.all()) for folder in source.folders]
+    root = source.path.resolve()
+    names = [folder.relative_to(root).as_posix() for folder in source.folders]
+    parts = [
+        read(folder).select(pl.lit(name).alias("network"), pl.all())
+        for name, folder in zip(names, source.folders, strict=True)
+    ]
     return pl.concat(parts, how="diagonal")
 
 

@@ -109,7 +109,7 @@ def source_estimates(source: Predictors, data: TrainingData, folds: Folds, targe
     Raises:
         EdgewattError: No layer is of a kind that the source predicts, or none was measured.
     """
-    found, features, kinds, groups, ratios = [], [], [], [], []
+    found, features, kinds, groups, ratios, trust = [], [], [], [], [], []
     parts: dict[LayerKind, slice] = {}
     by_fallback, begun = set(), 0
     for kind, table in data.tables.items():
@@ -124,6 +124,8 @@ def source_estimates(source: Predictors, data: TrainingData, folds: Folds, targe
         kinds.append(np.full(len(y), kind.value))
         groups.append(folds.numbers[kind])
         ratios.append(_log_ratio(y, estimate.value))
+        # What a sensor says of a layer's power is worth as much as the time that it lasts.
+        trust.append(np.exp(own["log time"]) if target is Target.POWER else np.ones(len(y)))
         parts[kind] = slice(begun, begun + len(y))
         begun += len(y)
         if stored.kind is None:
@@ -141,6 +143,7 @@ def source_estimates(source: Predictors, data: TrainingData, folds: Folds, targe
             np.concatenate(kinds),
             np.concatenate(groups),
             np.concatenate(ratios),
+            np.concatenate(trust),
         ),
         frozenset(by_fallback),
     )

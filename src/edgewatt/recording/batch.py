@@ -93,13 +93,13 @@ def record_many(
         CheckFailedError: Idle power had to be measured and the board is busy.
         NoDeviceError: The named backend or sensor cannot be used.
     """
-    names = _names(networks)
+    names = network_names(networks)
     chosen = backend if isinstance(backend, Backend) else choose_backend(backend)
     wanted = {name: network for name, network in names.items() if not is_complete(raw_dir, name, cycles)}
     skipped = tuple(name for name in names if name not in wanted)
     with stop_requests() as stopping:
         if wanted and sensor != NONE and not (raw_dir / IDLE_FILE).exists():
-            _measure_idle(raw_dir, chosen, sensor, idle_s, force_idle, root)
+            measure_idle_before(raw_dir, chosen, sensor, idle_s, force_idle, root)
         first = next(iter(wanted), None)
 
         def work(name: str) -> RecordedRun:
@@ -130,7 +130,12 @@ def record_many(
     return RecordedBatch(recorded, skipped)
 
 
-def _names(networks: Sequence[str | Path]) -> dict[str, str | Path]:
+def network_names(networks: Sequence[str | Path]) -> dict[str, str | Path]:
+    """Networks by the names that their recordings get.
+
+    Raises:
+        EdgewattError: Two have the same name, or there is none.
+    """
     names: dict[str, str | Path] = {}
     for network in networks:
         name = Path(network).stem if Path(network).suffix else str(network)
@@ -142,8 +147,15 @@ def _names(networks: Sequence[str | Path]) -> dict[str, str | Path]:
     return names
 
 
-def _measure_idle(raw_dir: Path, backend: Backend, sensor: str | None, idle_s: float, force: bool, root: Path) -> None:
-    """Measure idle power; on a machine without a sensor, runtimes are recorded alone."""
+def measure_idle_before(
+    raw_dir: Path, backend: Backend, sensor: str | None, idle_s: float, force: bool, root: Path
+) -> None:
+    """Measure idle power; on a machine without a sensor, runtimes are recorded alone.
+
+    Raises:
+        CheckFailedError: The board is busy.
+        NoDeviceError: The named sensor cannot be used.
+    """
     asked = sensor if sensor is not None else backend.own_sensor_name
     try:
         measure_idle(raw_dir, duration_s=idle_s, sensor=asked, force=force, root=root)

@@ -118,21 +118,7 @@ class Benchmark:
 
     def outcome(self) -> BenchmarkOutcome:
         """What it left."""
-        plan = self._plan
-        value = read_json(plan.facts)
-        facts = NetworkFacts(
-            **{
-                **value,
-                "layers": tuple(value["layers"]),
-                "profiled": tuple(value["profiled"]),
-                "input_shape": tuple(value["input_shape"]),
-                "bindings": tuple(value["bindings"]),
-            }
-        )
-        means = np.array(read_json(plan.means), dtype=np.float64) if plan.means.exists() else None
-        # A backend that tells no single cycles has none of layers in its spool.
-        layers = 0 if facts.means_only else len(facts.profiled)
-        return BenchmarkOutcome(facts, read_spool(plan.spool, layers), read_spool(plan.plain_spool, 0), means)
+        return read_outcome(self._plan)
 
     def __enter__(self) -> Self:
         return self
@@ -157,3 +143,21 @@ class Benchmark:
             warn(event["what"])
         elif event["event"] in ("progress", "done") and self._progress is not None:
             self._progress(event["cycles"])
+
+
+def read_outcome(plan: BenchmarkPlan) -> BenchmarkOutcome:
+    """What a benchmark left in its plan's files."""
+    value = read_json(plan.facts)
+    facts = NetworkFacts(
+        **{
+            **value,
+            "layers": tuple(value["layers"]),
+            "profiled": tuple(value["profiled"]),
+            "input_shape": tuple(value["input_shape"]),
+            "bindings": tuple(value["bindings"]),
+        }
+    )
+    means = np.array(read_json(plan.means), dtype=np.float64) if plan.means.exists() else None
+    # A backend that tells no single cycles has none of layers in its spool.
+    layers = 0 if facts.means_only else len(facts.profiled)
+    return BenchmarkOutcome(facts, read_spool(plan.spool, layers), read_spool(plan.plain_spool, 0), means)

@@ -107,7 +107,7 @@ class BenchmarkProcess:
         except Exception as error:  # a backend may raise anything; the parent says it in one sentence
             self._parent.report(
                 "error",
-                what=_in_a_sentence(error),
+                what=in_a_sentence(error),
                 where=None,
                 fix=None,
                 exit_status=2,
@@ -156,7 +156,8 @@ class BenchmarkProcess:
         self._go.set()  # also after `stop`, so that nobody waits for it any more
 
 
-def _in_a_sentence(error: Exception) -> str:
+def in_a_sentence(error: Exception) -> str:
+    """What a backend raised, on one line."""
     lines: list[Any] = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"[:500]
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import edgewatt
+from edgewatt.recording.power_modes import read_power_modes
 from edgewatt.sensors.boards import identify_board
 from edgewatt.sensors.files import read_number, read_text
 
@@ -207,12 +208,7 @@ def _power_mode(root: Path) -> str | None:
     if match is None:
         return None
     number = int(match[1])
-    try:
-        configuration = (root / "etc/nvpmodel.conf").read_text(errors="replace")
-    except OSError:
-        return f"mode {number}"
-    modes = re.findall(r"<\s*POWER_MODEL\s+ID=(\d+)\s+NAME=(\S+)\s*>", configuration)
-    names: dict[int, str] = {int(mode): name for mode, name in modes}
+    names = {mode.number: mode.name for mode in read_power_modes(root)}
     return names.get(number, f"mode {number}")
 
 

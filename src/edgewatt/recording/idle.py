@@ -21,6 +21,7 @@ from edgewatt.recording.power_source import PowerSource, find_power_source
 from edgewatt.recording.power_summary import PowerSummary, summarise_power
 from edgewatt.recording.signals import StopRequest, stop_requests
 from edgewatt.sensors.discovery import discover
+from edgewatt.tabular import Tabular
 
 #: A board that is busy now is told of before it is measured for minutes.
 _FIRST_LOOK_S = 1.0
@@ -28,7 +29,7 @@ _LOOK_EVERY_S = 0.2
 
 
 @dataclass(frozen=True)
-class IdleMeasurement:
+class IdleMeasurement(Tabular):
     """Idle power as it was measured.
 
     Attributes:

@@ -164,7 +164,8 @@ def _run_info(run: RunDescription, outcome: BenchmarkOutcome, clock: RecordingCl
         precision=facts.precision,
         batch_size=facts.input_shape[0] if facts.input_shape else None,
         input_shape=list(facts.input_shape),
-        power_mode=before.power_mode,
+        # A simulated board is in a mode of its own.
+        power_mode=facts.settings.get("power_mode", before.power_mode),
         sensor=run.sensor,
         clocks={"before": before.clocks_as_dict(), "after": after.clocks_as_dict(), "locked": before.clocks_locked},
         temperatures={"before": before.temperatures, "after": after.temperatures},

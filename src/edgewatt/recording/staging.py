@@ -71,7 +71,7 @@ def clear_abandoned(raw_dir: Path) -> None:
     """Remove what recorders left that were killed before they could write a recording."""
     for folder in sorted(raw_dir.glob(".recording-*")):
         match = _HIDDEN.fullmatch(folder.name)
-        if match is None or _runs(int(match["pid"])):
+        if match is None or is_running(int(match["pid"])):
             continue
         replaced, final = folder / _REPLACED, raw_dir / match["name"]
         if replaced.exists() and not final.exists():
@@ -102,7 +102,8 @@ def check_name(name: str) -> None:
         raise EdgewattError(f"a run cannot be called {name!r}", fix="Use letters, digits, '-', '_', '@' and '.'")
 
 
-def _runs(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Whether there is a process of a number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

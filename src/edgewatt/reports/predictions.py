@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -17,10 +18,14 @@ from edgewatt.predictors.network_prediction import (
     WholeNetwork,
 )
 from edgewatt.predictors.network_scores import SUM_OF_LAYERS
+from edgewatt.predictors.repeat_error import repeat_errors
 from edgewatt.predictors.scoring import NETWORKS_KEY
-from edgewatt.predictors.training import TrainingResult
 from edgewatt.reports.cells import LayerName, ShareBar
+from edgewatt.reports.repeats import repeat_line
 from edgewatt.reports.tables import kind_cell, new_table, number, percent
+
+if TYPE_CHECKING:
+    from edgewatt.predictors.training import TrainingResult
 
 
 def scores_json(result: TrainingResult) -> dict[str, Any]:
@@ -33,6 +38,7 @@ def scores_json(result: TrainingResult) -> dict[str, Any]:
         "holdout": list(predictors.holdout),
         "left_out": dict(predictors.left_out or {}),
         "notes": list(result.notes),
+        **({"boards": [asdict(score) for score in result.boards]} if result.boards else {}),
     }
 
 
@@ -95,6 +101,11 @@ def coverage_lines(result: TrainingResult) -> list[str]:
                 shares = [percent(coverage[name], 0) for name in ("mean", "least", "greatest")]
                 held.append(f"{kind} {target} {shares[0]} ({shares[1]} to {shares[2]} by fold)")
     return [f"90% intervals cover, of layers left out: {', '.join(held)}"] if held else []
+
+
+def repeat_lines(result: TrainingResult) -> list[str]:
+    """What repeated measurements differ by, beside which the errors are to be seen, a line."""
+    return [repeat_line(repeat_errors(result.training.tables))]
 
 
 def _of_layers(result: TrainingResult) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from edgewatt.batch import Batch, run_batch
 from edgewatt.errors import EdgewattError, EdgewattWarning, warn
+from edgewatt.formats.run_folders import run_folders
 from edgewatt.results.mapped import is_mapped, read_mapped
 from edgewatt.results.network_result import Finding, NetworkResult, Weight
 from edgewatt.results.prediction import is_prediction, read_prediction
@@ -22,22 +23,26 @@ _FIX = (
 
 
 def find_results(path: Path) -> list[Path]:
-    """The results that a path names: itself, or what lies in a folder of several.
+    """The results that a path names: itself, or what lies in a folder of several, or in folders of boards in it.
 
     Raises:
         EdgewattError: There is none.
     """
+    return list(_named_results(path))
+
+
+def _named_results(path: Path) -> dict[Path, str]:
+    """The same, with the name of the board's folder that each lies in; empty where it lies in none."""
     if is_prediction(path) or (path.is_dir() and (is_mapped(path) or is_recording(path))):
-        return [path]
+        return {path: ""}
     if path.is_file():
         raise EdgewattError("neither CSV nor JSON, so no predictions", where=path, fix=_FIX)
     if not path.is_dir():
         raise EdgewattError("there is no such file or folder", where=path, fix=_FIX)
-    folders = sorted(folder for folder in path.iterdir() if folder.is_dir() and not folder.name.startswith("."))
-    found = [folder for folder in folders if is_mapped(folder) or is_recording(folder)]
+    found = run_folders(path, "record or map", lambda folder: is_mapped(folder) or is_recording(folder))
     if not found:
         raise EdgewattError("the folder holds no recording and no mapped network", where=path, fix=_FIX)
-    return found
+    return {run.path: run.board for run in found}
 
 
 def read_result(path: Path) -> NetworkResult:
@@ -64,12 +69,18 @@ def collect(paths: Sequence[Path], progress: Callable[[str], None] | None = None
     Raises:
         EdgewattError: A path names none.
     """
-    found = list(dict.fromkeys(result for path in paths for result in find_results(path)))
-    mapped = {path.resolve().name: path for path in found if path.is_dir() and is_mapped(path)}
+    boards = {result: board for path in paths for result, board in _named_results(path).items()}
+    found = list(boards)
+    mapped = {(boards[path], path.resolve().name): path for path in found if path.is_dir() and is_mapped(path)}
     paired: set[Path] = set()
 
     def read(path: Path) -> NetworkResult:
-        other = None if is_prediction(path) or is_mapped(path) else mapped.get(path.resolve().name)
+        result = read_pair(path)
+        return replace(result, name=f"{boards[path]}/{result.name}") if boards[path] else result
+
+    def read_pair(path: Path) -> NetworkResult:
+        own_name = (boards[path], path.resolve().name)
+        other = None if is_prediction(path) or is_mapped(path) else mapped.get(own_name)
         if other is None:
             return read_result(path)
         recording, result = _told(lambda: read_recorded(path, map_layers=False)), read_result(other)

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
-from edgewatt.predictors.board_figures import BOARD_FIGURES, BoardFigures
-from edgewatt.results.network_result import Environment, NetworkResult
-from edgewatt.simulation.board import BOARDS, SimulatedBoard
-
-#: Words of a board's own name, all of which must be in it; what tells a smaller variant; the figures' name. The first
-#: that fits counts.
-_MODELS = (
-    ("orin nano super", r"\b4 ?gb", "orin-nano-super"),
-    ("orin nano", r"\b4 ?gb", "orin-nano"),
-    ("orin nx", r"\b8 ?gb", "orin-nx"),
-    ("agx orin", r"\b32 ?gb|industrial", "agx-orin"),
-    ("xavier nx", r"industrial", "xavier-nx"),
-    ("agx xavier", r"\b8 ?gb|industrial", "agx-xavier"),
-)
-#: Power modes that only the faster variant of an Orin Nano has.
-_SUPER_MODES = re.compile(r"super|\b25 ?w", re.IGNORECASE)
+from edgewatt.predictors.recorded_boards import recorded_figures
+from edgewatt.results.network_result import NetworkResult
+from edgewatt.simulation.board import SimulatedBoard
 
 
 @dataclass(frozen=True)
@@ -52,7 +38,7 @@ def peak_rates(result: NetworkResult) -> Peaks | None:
         result: The result; its precision is its environment's, or that of most layers.
     """
     precision = result.environment.precision or _usual_precision(result)
-    figures = _figures(result.environment)
+    figures = recorded_figures(result.environment.board, result.environment.power_mode)
     if figures is None or not precision:
         return None
     if isinstance(figures, SimulatedBoard):
@@ -64,23 +50,6 @@ def peak_rates(result: NetworkResult) -> Peaks | None:
     if tensor is not None:
         return Peaks(board, precision, "tensor cores", tensor, bytes_per_s)
     return None if cuda is None else Peaks(board, precision, "CUDA cores", cuda, bytes_per_s)
-
-
-def _figures(environment: Environment) -> BoardFigures | SimulatedBoard | None:
-    board = environment.board
-    if board.startswith("simulated "):
-        return BOARDS.get(board.removeprefix("simulated "))
-    exact = [figures for figures in BOARD_FIGURES.values() if board in (figures.name, figures.title)]
-    if exact:
-        return exact[0]
-    words = re.sub(r"[-_()]+", " ", board.lower())
-    fits = ((other, name) for model, other, name in _MODELS if set(model.split()) <= set(words.split()))
-    other, found = next(fits, ("", None))
-    if found is None or re.search(other, words):
-        return None
-    if found == "orin-nano" and _SUPER_MODES.search(environment.power_mode):
-        found = "orin-nano-super"
-    return BOARD_FIGURES[found]
 
 
 def _usual_precision(result: NetworkResult) -> str:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from edgewatt.errors import EdgewattError, EdgewattWarning, warn
 from edgewatt.formats.benchmark import BenchmarkResult, read_benchmark_result
 from edgewatt.formats.engine_info import EngineInfo, read_engine_info
-from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
 from edgewatt.formats.isolated import is_isolated
 from edgewatt.formats.layer_cycles import LayerCycles, match_layers
 from edgewatt.formats.layer_latency import LayerLatencies, read_layer_latencies
 from edgewatt.formats.power_log import PowerLog, read_power_log
 from edgewatt.formats.recording import RecordingPaths
+from edgewatt.formats.run_folders import idle_power_file
 from edgewatt.formats.run_info import RunInfo, read_run_info
 from edgewatt.mapping.run import map_recording
 from edgewatt.mapping.window import compute_latency_start_end_times
@@ -130,7 +130,7 @@ def _timed(
 
 
 def _idle_power_w(paths: RecordingPaths) -> float | None:
-    path = paths.folder.parent / IDLE_FILE
+    path = idle_power_file(paths.folder)
     try:
         return read_idle_power(path).power_w
     except EdgewattError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.fingerprint import data_fingerprint
 from edgewatt.formats.run_folders import network_of
-from edgewatt.predictors.fleet_data import FleetChoice, fleet_training_data
+from edgewatt.predictors.fleet_data import FleetChoice, check_board_features, fleet_training_data
 from edgewatt.predictors.registry import Settings, search_space, settings_of
 from edgewatt.predictors.search_space import SearchSpace
 from edgewatt.predictors.targets import Target
@@ -91,8 +91,9 @@ def tune(
         EdgewattError: Optuna is not installed, the predictor has nothing to search for, fewer than two networks are
             left to train on, or the study is of something else.
     """
-    training, test = divide(fleet_training_data(training_dir, choice), holdout, training_dir)
     name = predictor_name(predictor, settings)
+    check_board_features(name, choice)
+    training, test = divide(fleet_training_data(training_dir, choice), holdout, training_dir)
     fixed = {target: settings_of(target, settings or {}) for target in Target}
     spaces = {
         target: {key: one for key, one in search_space(name, target).items() if key not in fixed[target]}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.folders import network_folders
+from edgewatt.formats.run_folders import run_folders
 from edgewatt.formats.training_tables import table_path
 from edgewatt.networks.layer import LayerKind
 from edgewatt.results.mapped import is_mapped
@@ -43,8 +44,11 @@ def data_set(folder: Path) -> Contents:
         EdgewattError: It is no data set in the base format.
     """
     tells = {"raw": is_recording, "preprocessed": is_mapped, "training": _has_tables}
-    folders = network_folders(folder, "map, dataset or record")
-    found = {stage: tuple(one.name for one in folders if is_it(one)) for stage, is_it in tells.items()}
+    # A board's folder holds those of its networks.
+    found = {
+        stage: tuple(one.name for one in run_folders(folder, "map, dataset or record", is_it))
+        for stage, is_it in tells.items()
+    }
     stage = max(found, key=lambda name: len(found[name]))
     if not found[stage]:
         raise EdgewattError(
@@ -52,7 +56,9 @@ def data_set(folder: Path) -> Contents:
             where=folder,
             fix="It must hold a folder for each network, with its recording, layer powers or training tables",
         )
-    return Contents(stage, found[stage], tuple(one.name for one in folders if one.name not in found[stage]))
+    known = {name.partition("/")[0] for name in found[stage]}
+    folders = network_folders(folder, "map, dataset or record")
+    return Contents(stage, found[stage], tuple(one.name for one in folders if one.name not in known))
 
 
 def _has_tables(folder: Path) -> bool:
