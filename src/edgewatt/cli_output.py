@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Track = Annotated[str | None, typer.Option(help="MLflow that keeps the predictors; MLFLOW_TRACKING_URI if not given.")]
 Jobs = Annotated[
     int | None,
     typer.Option(min=1, help="Networks at once, each in a process of its own; by default one for each core."),
