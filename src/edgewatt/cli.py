@@ -51,7 +51,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of each simulated recording.")] = 3000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the simulation.")] = 0,
     json: Json = False,
 ) -> None:
     """Run the whole flow on the simulated board and compare its predictions with the known truth."""
@@ -79,7 +79,7 @@ def simulate(
     networks: Networks = None,
     board: Annotated[str, typer.Option(help="The simulated board.")] = "orin-nano",
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of each recording.")] = 3000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the simulation.")] = 0,
     dtype: Precisions = None,
     batch: Batches = None,
     power_mode: Modes = None,

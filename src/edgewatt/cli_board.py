@@ -83,7 +83,7 @@ def record(
     ] = False,
     rounds: Annotated[int, typer.Option(min=1, help="With --isolate: loops of each layer, in random order.")] = 3,
     seconds: Annotated[
-        float, typer.Option(min=0.01, help="With --isolate: settled time of each loop, at least.")
+        float, typer.Option(min=0.01, max=600, help="With --isolate: settled time of each loop, at least.")
     ] = 1.0,
     cold: Annotated[
         bool,
@@ -97,7 +97,7 @@ def record(
             "--share/--no-share", help="With --isolate: measure layers that are the same once (the default), or each."
         ),
     ] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Draws weights and inputs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Draws weights and inputs.")] = 0,
     root: Root = Path("/"),
     json: Json = False,
 ) -> None:

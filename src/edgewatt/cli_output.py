@@ -38,7 +38,10 @@ Networks = Annotated[
 
 def split(values: Sequence[str] | None) -> list[str]:
     """Values of an option that was repeated, or given several separated by commas."""
-    return [part.strip() for value in values or () for part in value.split(",") if part.strip()]
+    parts = [part.strip() for value in values or () for part in value.split(",") if part.strip()]
+    if values and not parts:
+        raise EdgewattError("an option that names something names nothing", fix="Leave it out, or give it a value")
+    return parts
 
 
 def show(as_json: bool, value: dict[str, Any], *parts: RenderableType) -> None:

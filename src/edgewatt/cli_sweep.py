@@ -21,7 +21,7 @@ def sweep(
         list[str] | None, typer.Option(help="Kinds of layers: convolutional,pooling,dense (the default).")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Different layers; some are measured again on top.")] = 500,
-    seed: Annotated[int, typer.Option(min=0, help="Draws layers, weights and the order.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Draws layers, weights and the order.")] = 0,
     adaptive: Annotated[
         bool, typer.Option("--adaptive", help="Pick each next batch where predictors know least.")
     ] = False,
@@ -36,7 +36,7 @@ def sweep(
     sensor: Annotated[str | None, typer.Option(help="What to log, as for `record`; none for runtimes alone.")] = None,
     dtype: Annotated[str, typer.Option(help="Type to compute in, where the backend can choose.")] = "float16",
     rounds: Annotated[int, typer.Option(min=1, help="Loops of each layer, in random order.")] = 2,
-    seconds: Annotated[float, typer.Option(min=0.01, help="Settled time of each loop, at least.")] = 1.0,
+    seconds: Annotated[float, typer.Option(min=0.01, max=600, help="Settled time of each loop, at least.")] = 1.0,
     replace: Annotated[bool, typer.Option("--replace", help="Begin anew where there is a sweep of that seed.")] = False,
     root: Annotated[Path, typer.Option(help="Read /sys, /proc and /etc below this folder.")] = Path("/"),
     json: Json = False,

@@ -12,9 +12,11 @@ from edgewatt.errors import EdgewattError
 from edgewatt.formats.conditions import RunChoice
 from edgewatt.formats.layer_power import read_layer_power
 from edgewatt.formats.network_info import read_network_info
+from edgewatt.formats.recording import find_recordings
 from edgewatt.mapping.one import map_power
 from edgewatt.mapping.run import map_recordings
 from edgewatt.results.collect import collect, find_results
+from edgewatt.simulation.simulate import simulate
 from edgewatt.versioning.contents import data_set
 from recording_builder import RecordingBuilder
 
@@ -124,3 +126,21 @@ def test_results_of_all_boards(fleet: Path, tmp_path: Path) -> None:
     contents = data_set(tmp_path / "pre")
     assert (contents.stage, contents.networks) == ("preprocessed", ("agx/net", "nano/net", "nano/other"))
     assert contents.others == ()
+
+
+def test_results_never_take_the_place_of_recordings(tmp_path: Path) -> None:
+    simulate(tmp_path / "raw", ["lenet"], cycles=30)
+    before = sorted(path for path in (tmp_path / "raw").rglob("*"))
+    (tmp_path / "link").symlink_to(tmp_path / "raw")
+    for same in (tmp_path / "raw", tmp_path / "link"):
+        with pytest.raises(EdgewattError, match="take the place of what they are made from"):
+            map_recordings(tmp_path / "raw", same)
+        with pytest.raises(EdgewattError, match="take the place of what they are made from"):
+            build_dataset(tmp_path / "raw", same)
+    assert sorted(path for path in (tmp_path / "raw").rglob("*")) == before
+
+
+def test_a_link_to_the_folder_itself_shows_nothing_twice(tmp_path: Path) -> None:
+    simulate(tmp_path / "raw", ["lenet"], cycles=30)
+    (tmp_path / "raw" / "loop").symlink_to(".")
+    assert [paths.name for paths in find_recordings(tmp_path / "raw")] == ["lenet"]

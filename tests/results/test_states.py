@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from edgewatt.reports.states import states_json, states_lines, states_table
@@ -63,9 +64,20 @@ def test_recorded_states_are_read_with_costs_of_an_image(tmp_path: Path) -> None
     assert slow.energy_j is not None
     assert fast.latency_s is not None
     assert slow.runtime_s.value == pytest.approx(slow.latency_s.value / 4)
-    assert slow.energy_j.value == pytest.approx(slow.power_w.value * slow.runtime_s.value)
     assert slow.energy_j.low is not None
     assert slow.latency_s.value > fast.latency_s.value
     value = states_json(states, 0.5)
     assert value["most_efficient"]["lenet"] in {"25W/lenet@b4-float16-25W", "7W/lenet@b4-float16-7W"}
     assert states_table(states).row_count == 4
+
+
+def test_energy_of_an_image_is_that_of_the_cycle_without_pauses(tmp_path: Path) -> None:
+    simulate_states(tmp_path, ["resnet18"], power_modes=["25W"], cycles=1000)
+    (state,) = read_states(tmp_path).done
+    assert state.energy_j is not None
+    assert state.latency_s is not None
+    # Its layers with idle power, and the rest of the call at little more than idle power.
+    truth = pl.read_csv(tmp_path / "25W" / "truth" / f"{state.path.name}.csv")
+    layers_j = float((truth["power_w"] * truth["runtime_ms"]).sum()) / 1e3
+    rest_j = (state.latency_s.value - float(truth["runtime_ms"].sum()) / 1e3) * 5.0
+    assert state.energy_j.value == pytest.approx(layers_j + rest_j, rel=0.06)

@@ -12,7 +12,7 @@ from edgewatt.dataset.network import network_info
 from edgewatt.dataset.tables import LeftOut, NetworkTables, build_tables
 from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.formats.conditions import Condition, KnownRun, RunChoice, chosen, refuse_mixture
-from edgewatt.formats.folders import replacing_folder
+from edgewatt.formats.folders import refuse_same_folder, replacing_folder
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
 from edgewatt.formats.layer_power import FILE_NAME as LAYER_POWER_FILE
 from edgewatt.formats.made_from import MadeFrom, file_digests, made_already, visible_files, write_made_from
@@ -64,6 +64,7 @@ def build_dataset(
         EdgewattError: There is no mapped network, a named one is missing, one folder mixes boards or power modes, or
             the cluster cannot be used.
     """
+    refuse_same_folder(preprocessed_dir, training_dir)
     folders = _of_choice(_find_folders(preprocessed_dir, models), choice or RunChoice(), preprocessed_dir)
     for board in {folder.board for folder in folders}:
         finish_unfinished(training_dir / board)

@@ -22,8 +22,15 @@ def network_folders(folder: Path, made_by: str) -> list[Path]:
     """
     if not folder.is_dir():
         raise EdgewattError("there is no such folder", where=folder, fix=f"Name the folder that `{made_by}` wrote")
+    real = folder.resolve()
+    # A link to the folder itself, or to one above it, would show its networks again.
+    above = {real, *real.parents}
     try:
-        found = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        found = sorted(
+            path
+            for path in folder.iterdir()
+            if path.is_dir() and not path.name.startswith(".") and path.resolve() not in above
+        )
     except OSError as error:
         raise EdgewattError(f"cannot be read: {error.strerror or error}", where=folder) from error
     for path in found:
@@ -32,6 +39,18 @@ def network_folders(folder: Path, made_by: str) -> list[Path]:
         except UnicodeEncodeError as error:
             raise EdgewattError("the folder's name is not UTF-8", where=path, fix="Rename it") from error
     return found
+
+
+def refuse_same_folder(source: Path, target: Path) -> None:
+    """Refuse to write results where they would take the place of what they are made from.
+
+    Raises:
+        EdgewattError: Both are one folder.
+    """
+    if source.resolve() == target.resolve():
+        raise EdgewattError(
+            "the results would take the place of what they are made from", where=target, fix="Name another folder"
+        )
 
 
 @contextmanager

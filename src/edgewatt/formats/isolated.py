@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field, FiniteFloat, ValidationError
@@ -23,6 +23,8 @@ from edgewatt.formats.json_file import read_bytes
 SUFFIX = "@isolated"
 PLAN_FILE, VISITS_FILE = "isolated.json", "visits.jsonl"
 SCHEMA_VERSION = 1
+#: No board draws more; a power of other units is.
+_MOST_W = 1e5
 _FIX = "Record it again: edgewatt record NETWORK RAW_DIR --isolate --replace"
 
 
@@ -132,8 +134,8 @@ class Visit(FileModel):
     call_s: FiniteFloat | None = None
     call_spread_s: FiniteFloat | None = None
     in_calls: FiniteFloat | None = None
-    power_w: FiniteFloat | None = None
-    power_spread_w: FiniteFloat | None = None
+    power_w: Annotated[FiniteFloat, Field(ge=-_MOST_W, le=_MOST_W)] | None = None
+    power_spread_w: Annotated[FiniteFloat, Field(ge=0, le=_MOST_W)] | None = None
     values: int = 0
     settled_s: FiniteFloat = 0.0
     is_settled: bool = True

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from edgewatt.formats.folders import refuse_same_folder
 from edgewatt.formats.idle_power import read_idle_power
 from edgewatt.formats.recording import RecordingPaths
 from edgewatt.formats.run_folders import idle_power_file
@@ -32,6 +33,7 @@ def map_power(recording: Path, preprocessed_dir: Path | None = None, *, method: 
     idle_file = idle_power_file(paths.folder)
     idle_power_uw = read_idle_power(idle_file).avg_idle_power if idle_file.exists() else None
     if preprocessed_dir is not None:
+        refuse_same_folder(recording.parent, preprocessed_dir)
         return map_recording(paths, preprocessed_dir / paths.model, idle_power_uw, method)
     with tempfile.TemporaryDirectory() as scratch:
         mapped = map_recording(paths, Path(scratch) / paths.model, idle_power_uw, method)

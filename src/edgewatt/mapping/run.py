@@ -16,7 +16,7 @@ import edgewatt
 from edgewatt.batch import Batch, Made, run_tasks
 from edgewatt.errors import EdgewattError, EdgewattWarning, warn
 from edgewatt.formats.atomic import write_bytes
-from edgewatt.formats.folders import replacing_folder
+from edgewatt.formats.folders import refuse_same_folder, replacing_folder
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
 from edgewatt.formats.isolated import is_isolated
@@ -104,6 +104,7 @@ def map_recordings(
         EdgewattError: There is nothing to map, the idle power is unusable, or the cluster is.
     """
     checked_method(method)
+    refuse_same_folder(raw_dir, preprocessed_dir)
     recordings = find_recordings(raw_dir, models)
     idle_power_uw = _idle_powers_uw(raw_dir, recordings)
     for board in {paths.board for paths in recordings}:

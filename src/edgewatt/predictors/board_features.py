@@ -40,6 +40,10 @@ _PRECISIONS = ("int8", "float16", "bfloat16", "float32")
 _HELP_PAGE = "docs/fleet.md"
 
 
+#: No board does more in a second, nor less; infinity and NaN are none either.
+_Rate = Annotated[PositiveFloat, Field(ge=1e3, le=1e18)]
+
+
 class BoardRates(FileModel):
     """What a board can do at most in one power mode, and what it draws with nothing running.
 
@@ -57,11 +61,11 @@ class BoardRates(FileModel):
     board: str
     power_mode: str = ""
     source: str
-    macs_per_s: Annotated[dict[str, PositiveFloat], Field(min_length=1)]
-    cuda_macs_per_s: Annotated[dict[str, PositiveFloat], Field(min_length=1)]
-    bytes_per_s: PositiveFloat
-    multiprocessors: PositiveInt
-    idle_power_w: NonNegativeFloat
+    macs_per_s: Annotated[dict[str, _Rate], Field(min_length=1)]
+    cuda_macs_per_s: Annotated[dict[str, _Rate], Field(min_length=1)]
+    bytes_per_s: _Rate
+    multiprocessors: Annotated[PositiveInt, Field(le=100_000)]
+    idle_power_w: Annotated[NonNegativeFloat, Field(le=10_000)]
 
     @property
     def condition(self) -> Condition:
@@ -72,11 +76,11 @@ class BoardRates(FileModel):
 class _GivenBoard(TomlModel):
     """One board's part of a file of figures."""
 
-    macs_per_s: Annotated[dict[str, PositiveFloat], Field(min_length=1)]
-    cuda_macs_per_s: Annotated[dict[str, PositiveFloat], Field(min_length=1)]
-    bytes_per_s: PositiveFloat
-    multiprocessors: PositiveInt
-    idle_power_w: NonNegativeFloat
+    macs_per_s: Annotated[dict[str, _Rate], Field(min_length=1)]
+    cuda_macs_per_s: Annotated[dict[str, _Rate], Field(min_length=1)]
+    bytes_per_s: _Rate
+    multiprocessors: Annotated[PositiveInt, Field(le=100_000)]
+    idle_power_w: Annotated[NonNegativeFloat, Field(le=10_000)]
     power_mode: str = ""
 
 

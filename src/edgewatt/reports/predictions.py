@@ -234,7 +234,9 @@ def _whole_line(whole: WholeNetwork) -> str:
         for name, value, ends, factor, unit in known
         if value is not None
     ]
-    return f"Whole network with idle, {origin}, 90% intervals in brackets: {', '.join(parts)}"
+    told = any(ends is not None for _, _, ends, _, _ in known)
+    intervals = "90% intervals in brackets" if told else "too few networks for intervals"
+    return f"Whole network with idle, {origin}, {intervals}: {', '.join(parts)}"
 
 
 def _beside(scores: Mapping[str, Any] | None, baselines: Mapping[str, Any], part: str) -> list[str]:

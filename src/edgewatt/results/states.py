@@ -11,7 +11,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.formats.recording import RecordingPaths, find_recordings
 from edgewatt.formats.run_folders import network_of
 from edgewatt.formats.run_info import read_run_info
-from edgewatt.results.estimate import Estimate, product
+from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import NetworkResult
 from edgewatt.results.recording import is_recording, read_recorded
 
@@ -31,7 +31,8 @@ class StateResult:
         latency_s: Time of one cycle.
         runtime_s: Time of one cycle for each of its inputs.
         power_w: Mean power while the network ran, pauses between cycles and idle power included.
-        energy_j: That power for the time of one cycle, for each of its inputs.
+        energy_j: Energy of one cycle for each of its inputs: the run's energy, less idle power in the pauses. None
+            where idle power is not known.
     """
 
     name: str
@@ -130,5 +131,10 @@ def _read(paths: RecordingPaths) -> StateResult:
 
 
 def _energy(result: NetworkResult, batch: int) -> Estimate | None:
-    energy = product(result.run_power_w, result.runtime_s)
-    return None if energy is None else energy.scaled(1 / batch)
+    """Energy of a cycle by its inputs: the run's, less what idling draws in the pauses between cycles."""
+    energy, trace = result.run_energy_j, result.trace
+    if energy is None or trace is None or result.idle_power_w is None:
+        return None
+    pitch_s = float(trace.end_s[-1] - trace.start_s[0]) / len(trace.start_s)
+    pause_s = pitch_s - float((trace.end_s - trace.start_s).mean())
+    return energy.shifted(-result.idle_power_w * pause_s).scaled(1 / batch)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from edgewatt.errors import EdgewattError
+from edgewatt.errors import EdgewattError, warn
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE_NAME
-from edgewatt.formats.idle_power import IdlePower, write_idle_power
+from edgewatt.formats.idle_power import IdlePower, read_idle_power, write_idle_power
 from edgewatt.networks.architectures import network_layers
 from edgewatt.simulation.base_files import IDLE_TIMESTAMP, TRUTH_FOLDER, write_recording
 from edgewatt.simulation.board import find_board
 from edgewatt.simulation.recording import measure_idle, simulate_network
 from edgewatt.simulation.settings import SimulationSettings
+
+#: Idle power of one board in one mode differs by less, relatively, from one simulation to the next.
+_SAME_IDLE = 0.05
 
 
 def simulate(
@@ -62,6 +65,7 @@ def simulate(
     layers = [network_layers(network, batch=batch, precision=precision) for network in networks]
     idle_w = measure_idle(simulated, settings.sensor, seed=seed)
     idle = IdlePower(timestamp=IDLE_TIMESTAMP, avg_idle_power=idle_w * 1e6)
+    _warn_of_other_idle_power(raw_dir / IDLE_FILE_NAME, idle)
     write_idle_power(raw_dir / IDLE_FILE_NAME, idle)
     folders = []
     for name, network in zip(names, layers, strict=True):
@@ -70,6 +74,20 @@ def simulate(
         if progress is not None:
             progress(name)
     return folders
+
+
+def _warn_of_other_idle_power(path: Path, idle: IdlePower) -> None:
+    """Warn where a folder's idle power becomes another board's or power mode's."""
+    if not path.exists():
+        return
+    before = read_idle_power(path)
+    if abs(before.avg_idle_power - idle.avg_idle_power) > _SAME_IDLE * before.avg_idle_power:
+        warn(
+            f"it was {before.power_w:.3g} W and becomes {idle.power_w:.3g} W; recordings that lie here already are "
+            "then mapped with another board's idle power",
+            where=path,
+            fix="Give each board and power mode a folder of its own",
+        )
 
 
 def _run_name(network: str) -> str:
