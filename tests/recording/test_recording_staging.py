@@ -77,7 +77,7 @@ def test_complete_recordings_are_told_from_interrupted_and_short_ones(tmp_path: 
     assert is_complete(tmp_path, "net"), "one of the base method's"
 
 
-@pytest.mark.parametrize("name", ["", ".hidden", "a/b", "a\0b", "a" * 201])
+@pytest.mark.parametrize("name", ["a\nb", "", ".hidden", "a/b", "a\0b", "a" * 201])
 def test_names_that_are_no_folders_are_refused(name: str) -> None:
     with pytest.raises(EdgewattError, match="cannot be called"):
         check_name(name)

@@ -98,7 +98,7 @@ def check_name(name: str) -> None:
     Raises:
         EdgewattError: It cannot.
     """
-    if not name or name.startswith(".") or "/" in name or "\0" in name or len(name) > 200:
+    if not name or name.startswith(".") or "/" in name or not name.isprintable() or len(name) > 200:
         raise EdgewattError(f"a run cannot be called {name!r}", fix="Use letters, digits, '-', '_', '@' and '.'")
 
 
