@@ -61,11 +61,11 @@ def killed_always(marks: Path) -> str:
 def wait_long(folder: Path) -> None:
     """Says which process it runs in, works for a minute, and cleans up after itself."""
     mark = folder / f"{os.getpid()}"
-    mark.touch()
     try:
+        mark.touch()
         time.sleep(60)
     finally:
-        mark.unlink()
+        mark.unlink(missing_ok=True)
 
 
 def surroundings(_: int) -> dict[str, object]:

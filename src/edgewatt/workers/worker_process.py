@@ -17,7 +17,7 @@ from typing import Any
 from edgewatt.workers.base import Attempt
 
 #: How long workers have to clean up after what they were doing when they are told to stop.
-_GRACE_S = 2.0
+_GRACE_S = 5.0
 #: Libraries of linear algebra read these when they are loaded.
 _BLAS_THREADS = (
     "OMP_NUM_THREADS",
