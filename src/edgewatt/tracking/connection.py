@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from typing import Any
 
 import edgewatt
 from edgewatt.errors import EdgewattError
+from edgewatt.extras import check_extra
 
 #: How MLflow behaves where the environment does not say: it reports nothing to anybody, and gives up on a server that
 #: does not answer within seconds instead of minutes.
@@ -43,10 +43,7 @@ def check_mlflow() -> None:
     Raises:
         EdgewattError: It is not.
     """
-    found = importlib.util.find_spec("mlflow")
-    # A folder of that name that merely lies about has no origin.
-    if found is None or found.origin is None:
-        raise EdgewattError("tracking needs MLflow, which is not installed", fix="pip install 'edgewatt[tracking]'")
+    check_extra("mlflow", "tracking", "tracking needs MLflow, which is not installed")
 
 
 def checked_uri(uri: str) -> str:

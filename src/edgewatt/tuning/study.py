@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgewatt.errors import EdgewattError
+from edgewatt.extras import check_extra
 from edgewatt.predictors.search_space import Choice, SearchSpace, Value
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ def check_optuna() -> None:
     Raises:
         EdgewattError: It is not.
     """
-    found = importlib.util.find_spec("optuna")
-    # A folder of that name that merely lies about has no origin.
-    if found is None or found.origin is None:
-        raise EdgewattError("tuning needs Optuna, which is not installed", fix="pip install 'edgewatt[tune]'")
+    check_extra("optuna", "tune", "tuning needs Optuna, which is not installed")
 
 
 def open_studies(path: Path, names: Mapping[str, Mapping[str, Any]], *, prune: bool = False) -> dict[str, optuna.Study]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewatt.errors import EdgewattError
+from edgewatt.extras import check_extra
 
 #: DVC reports to nobody what it is used for.
 _SILENT = {"DVC_NO_ANALYTICS": "true"}
@@ -38,10 +38,7 @@ def check_dvc() -> None:
     Raises:
         EdgewattError: It is not.
     """
-    found = importlib.util.find_spec("dvc")
-    # A folder of that name that merely lies about has no origin.
-    if found is None or found.origin is None:
-        raise EdgewattError("versions of data need DVC, which is not installed", fix="pip install 'edgewatt[data]'")
+    check_extra("dvc", "data", "versions of data need DVC, which is not installed")
 
 
 @dataclass(frozen=True)
