@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from edgewatt import cli_isolated
-from edgewatt.cli_output import Json, end_batch, show, split
+from edgewatt.cli_output import Json, end_batch, refuse_given, show, split
 from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, record_sweep
 from edgewatt.errors import EdgewattError
 
@@ -38,7 +38,13 @@ def idle(
     show(json, idle_json(measured), *idle_lines(measured))
 
 
+#: Parameters of `record` that an isolated recording has no use for, and those that it alone has.
+_IN_PLACE = ("networks", "cycles", "warmup", "rails", "fast", "cool_down", "idle_duration", "force_idle")
+_ISOLATED = ("rounds", "seconds", "cold", "share")
+
+
 def record(
+    context: typer.Context,
     network: Annotated[
         str | None,
         typer.Argument(help="Architecture, ONNX file or engine, or several by commas; left out with --networks."),
@@ -68,9 +74,7 @@ def record(
     fast: Annotated[
         bool, typer.Option("--fast", help="Set the sensor to its fastest meanwhile; needs root and an INA3221.")
     ] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace complete recordings of that name, or of these states.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace complete recordings of these names.")] = False,
     cool_down: Annotated[
         float, typer.Option(min=0.0, help="Seconds of pause between networks of a list, and to settle in a state.")
     ] = 60.0,
@@ -113,8 +117,7 @@ def record(
     if isolate:
         if several:
             raise EdgewattError("--isolate measures one network in one state", fix="Leave --batch and the like away")
-        if networks or fast or rails:
-            raise EdgewattError("--isolate goes without --networks, --fast and --rails", fix="Leave them away")
+        refuse_given(context, _IN_PLACE, "not for --isolate", fix="edgewatt record resnet18 raw_data --isolate")
         cli_isolated.isolate(
             network,
             raw_dir,
@@ -132,6 +135,7 @@ def record(
             root=root,
             json=json,
         )
+    refuse_given(context, _ISOLATED, "for layers by themselves", fix="Add --isolate, or leave it away")
     options = RecordOptions(
         warmup=warmup,
         precision=precisions[0],
@@ -140,9 +144,9 @@ def record(
         further_rails=split(rails),
         seed=seed,
     )
+    if name is not None and (several or listed):
+        raise EdgewattError("runs of several networks or states name themselves", fix="Leave --name away")
     if several:
-        if name is not None:
-            raise EdgewattError("runs of several states name themselves", fix="Leave --name away")
         record_sweep(
             listed or split([network or ""]),
             _only_raw_dir(network, raw_dir) if listed else raw_dir,
@@ -194,6 +198,7 @@ def record(
             cool_down_s=cool_down,
             idle_s=idle_duration,
             force_idle=force_idle,
+            redo=replace,
             next_network=step,
             **options,
         )

@@ -44,6 +44,26 @@ def split(values: Sequence[str] | None) -> list[str]:
     return parts
 
 
+def refuse_given(context: typer.Context, names: Sequence[str], why: str, fix: str) -> None:
+    """Refuse options that would have no effect.
+
+    Args:
+        context: Of the command.
+        names: Its parameters that have none here.
+        why: What they are of, behind the options' names.
+        fix: What to do.
+
+    Raises:
+        EdgewattError: The command line gives one of them.
+    """
+    options = {option.name: "/".join([*option.opts, *option.secondary_opts]) for option in context.command.params}
+    # By name, as versions of Typer have the enumeration in different places.
+    sources = {name: context.get_parameter_source(name) for name in names}
+    given = [options[name] for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if given:
+        raise EdgewattError(f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} {why}", fix=fix)
+
+
 def show(as_json: bool, value: dict[str, Any], *parts: RenderableType) -> None:
     """Print a result on standard output, for machines or for people."""
     if as_json:

@@ -38,8 +38,20 @@ def test_the_table_names_what_there_is_to_compare_with(tmp_path: Path) -> None:
     assert "no recording of lenet in place" in shown.stdout
 
 
-def test_what_does_not_go_with_isolate_is_told(tmp_path: Path) -> None:
-    for options, why in (([str(tmp_path), "--networks", "lenet"], "--networks"), (["lenet"], "RAW_DIR")):
-        refused = RUNNER.invoke(app, ["record", *options, *QUICK])
-        assert isinstance(refused.exception, EdgewattError)
-        assert why in str(refused.exception)
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["RAW", "--networks", "lenet", *QUICK], "--networks is not for --isolate"),
+        (["lenet", *QUICK], "RAW_DIR"),
+        (["lenet", "RAW", *QUICK, "--fast", "--cycles", "10"], "--cycles, --fast are not for --isolate"),
+        (["lenet", "RAW", "--warm"], "--cold/--warm is for layers by themselves"),
+        (["RAW", "--networks", "lenet", "--rounds", "2", "--seconds", "1"], "--rounds, --seconds are for layers"),
+        (["RAW", "--networks", "lenet,alexnet", "--name", "x"], "name themselves"),
+    ],
+)
+def test_options_without_an_effect_are_refused(tmp_path: Path, arguments: list[str], why: str) -> None:
+    raw = tmp_path / "raw"
+    refused = RUNNER.invoke(app, ["record", *(str(raw) if part == "RAW" else part for part in arguments)])
+    assert isinstance(refused.exception, EdgewattError)
+    assert why in str(refused.exception)
+    assert not raw.exists()

@@ -51,6 +51,7 @@ def test_a_recording_with_too_few_cycles_is_made_again(tmp_path: Path) -> None:
     _many(["lenet"], tmp_path, cycles=10)
     assert [run.cycles for run in _many(["lenet"], tmp_path, cycles=20).recorded.done] == [20]
     assert _many(["lenet"], tmp_path, cycles=15).skipped == ("lenet",)
+    assert [run.cycles for run in _many(["lenet"], tmp_path, cycles=15, redo=True).recorded.done] == [15]
 
 
 @pytest.mark.filterwarnings("ignore:the board was not idle")

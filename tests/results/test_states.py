@@ -41,6 +41,13 @@ def test_a_state_without_energy_is_never_the_most_efficient() -> None:
     assert line.plain == "lenet: no recorded state has a known energy"
 
 
+def test_where_no_state_is_fast_enough_the_fastest_is_named() -> None:
+    (line,) = states_lines([_state(1, 2.0, 12.0), _state(2, 3.0, 10.0)], 1.5)
+    assert line.plain == "lenet: no recorded state within 1.5 ms a cycle; the fastest takes 2 ms (lenet@b1)"
+    (line,) = states_lines([_state(1, 2.0, None)], 2.5)
+    assert line.plain == "lenet: no recorded state within 2.5 ms a cycle has a known energy"
+
+
 def test_states_whose_intervals_overlap_are_not_told_apart() -> None:
     best = replace(_state(4, 5.0, 9.0), energy_j=Estimate(9e-3, 8e-3, 10e-3))
     near = replace(_state(2, 3.0, 10.5), energy_j=Estimate(10.5e-3, 9.9e-3, 11e-3))

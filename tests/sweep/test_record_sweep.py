@@ -138,7 +138,7 @@ def test_a_layer_that_cannot_be_run_is_listed_and_the_sweep_goes_on(tmp_path: Pa
 def test_another_sweep_in_its_place_is_refused_and_can_be_replaced(tmp_path: Path) -> None:
     record_sweep(tmp_path, backend="simulated", options=quick(4))
     pooling = quick(4, kinds=(LayerKind.POOLING,))
-    with pytest.raises(EdgewattError, match="another kinds"):
+    with pytest.raises(EdgewattError, match="the sweep that is there was made with --kinds"):
         record_sweep(tmp_path, backend="simulated", options=pooling)
     run = record_sweep(tmp_path, backend="simulated", options=pooling, replace_existing=True)
     assert set(run.measured) == {"pooling"}

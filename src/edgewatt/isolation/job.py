@@ -1,4 +1,4 @@
-"""What is to be measured: the layers of a network, or any list of layers."""
+"""What is to be measured: the layers of a network, or a list of single layers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from edgewatt.backends.network import Network
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.engine_info import EngineInfo, read_engine_info
 from edgewatt.isolation.copies import with_copies
-from edgewatt.isolation.cut import CannotCut, build_key
-from edgewatt.isolation.described_layer import layer_model
+from edgewatt.isolation.cut import build_key
 from edgewatt.isolation.options import IsolationOptions
 from edgewatt.isolation.plan import CutLayer, cut_layers, footprint, hollow_network
 from edgewatt.isolation.rig import LoopNetwork, LoopRig, Trial
-from edgewatt.networks.engine import engine_entry
-from edgewatt.networks.layer import Layer
 
 #: Key of the subject that is the whole network.
 WHOLE = "network"
@@ -79,39 +76,6 @@ def network_job(network: Network, named: str, rig: LoopRig, options: IsolationOp
         whole_trial=trial if runs else None,
         footprint_bytes=0 if model is None else footprint(model, layers),
         where=str(network.path),
-    )
-
-
-def layers_job(
-    name: str, layers: Sequence[Layer], options: IsolationOptions, *, footprint_bytes: int = 64 * 2**20
-) -> IsolationJob:
-    """Single layers from their descriptions.
-
-    Args:
-        name: What the list is called.
-        layers: The layers, their names unique.
-        options: How they are measured.
-        footprint_bytes: Bytes that pass between two runs of a layer; the default is more than caches hold.
-    """
-    cut = []
-    for layer in layers:
-        try:
-            model = layer_model(layer)
-        except CannotCut as error:
-            cut.append(CutLayer(layer.name, layer.backend_type, reason=str(error)))
-            continue
-        key = build_key(model, None if options.share else {"name": layer.name})
-        cut.append(CutLayer(layer.name, layer.backend_type, model, key))
-    entries = tuple(engine_entry(layer) for layer in layers)
-    names = tuple(layer.name for layer in layers)
-    return IsolationJob(
-        network=name,
-        layers=cut,
-        engine=EngineInfo(entries),
-        facts=NetworkFacts(entries, names, (), options.precision, True),
-        identity=name,
-        footprint_bytes=footprint_bytes,
-        where=name,
     )
 
 

@@ -30,6 +30,7 @@ from edgewatt.formats.recording import RecordingPaths
 from edgewatt.formats.run_info import read_run_info, write_run_info
 from edgewatt.isolation.copies import copy_style, with_copies
 from edgewatt.isolation.evaluate import evaluate
+from edgewatt.isolation.going_on import refuse_other_settings
 from edgewatt.isolation.isolated_run import IsolatedRun, isolated_run
 from edgewatt.isolation.job import WHOLE, IsolationJob
 from edgewatt.isolation.options import IsolationOptions
@@ -122,13 +123,7 @@ class IsolationSession:
                 fix="Record under another name (--name), into another folder, with more --rounds, or replace it "
                 "(--replace)",
             )
-        other = [name for name, value in self._settings().items() if plan.settings.get(name) != value]
-        if other:
-            raise EdgewattError(
-                f"the recording that is there was made with another {', '.join(other)}",
-                where=self.folder,
-                fix="Go on with the same options, or replace it (--replace)",
-            )
+        refuse_other_settings(plan.settings, self._settings(), "recording", self.folder)
         if plan.rounds != self.options.rounds:
             plan = plan.model_copy(update={"rounds": self.options.rounds})
             write_plan(self.folder, plan)

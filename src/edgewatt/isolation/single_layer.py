@@ -61,19 +61,8 @@ def convolution_model(
     window = Window(kernel, stride, pre_padding, post_padding, dilation)
     output_shape = (batch, output_channels, *window.outputs(extents))
     _check_shape(output_shape)
-    weights = [hollow_tensor("w0", TensorProto.FLOAT, (output_channels, channels // groups, *kernel))]
-    weights += [hollow_tensor("w1", TensorProto.FLOAT, (output_channels,))] if bias else []
-    node = helper.make_node(
-        "Conv",
-        ["x0", *(tensor.name for tensor in weights)],
-        ["t0"],
-        "Conv_0",
-        kernel_shape=kernel,
-        strides=stride,
-        pads=(*pre_padding, *post_padding),
-        dilations=dilation,
-        group=groups,
-    )
+    weights = _weights((output_channels, channels // groups, *kernel), output_channels if bias else None)
+    node = _convolution_node("Conv", weights, window, groups)
     return with_tail([node], {"x0": input_shape}, output_shape, weights, activation, residual)
 
 
@@ -99,21 +88,33 @@ def transposed_convolution_model(
     extra = [y - ((x - 1) * s - a - b + d * (k - 1) + 1) for x, y, k, s, a, b, d in sides]
     if any(not 0 <= size < max(s, d) for size, s, d in zip(extra, stride, dilation, strict=True)):
         raise CannotCut(f"its window does not give an output of {list(output_shape)}")
-    weights = [hollow_tensor("w0", TensorProto.FLOAT, (input_shape[1], output_shape[1] // groups, *kernel))]
-    weights += [hollow_tensor("w1", TensorProto.FLOAT, (output_shape[1],))] if bias else []
-    node = helper.make_node(
-        "ConvTranspose",
+    weights = _weights((input_shape[1], output_shape[1] // groups, *kernel), output_shape[1] if bias else None)
+    window = Window(kernel, stride, pre_padding, post_padding, dilation)
+    node = _convolution_node("ConvTranspose", weights, window, groups, output_padding=extra)
+    return with_tail([node], {"x0": input_shape}, output_shape, weights, activation, residual=False)
+
+
+def _weights(kernels: Shape, bias: int | None) -> list[TensorProto]:
+    """Hollow kernels, or a matrix, and a bias of so many values where there is one."""
+    weights = [hollow_tensor("w0", TensorProto.FLOAT, kernels)]
+    return weights if bias is None else [*weights, hollow_tensor("w1", TensorProto.FLOAT, (bias,))]
+
+
+def _convolution_node(
+    operator: str, weights: Sequence[TensorProto], window: Window, groups: int, **further: Sequence[int]
+) -> NodeProto:
+    return helper.make_node(
+        operator,
         ["x0", *(tensor.name for tensor in weights)],
         ["t0"],
-        "ConvTranspose_0",
-        kernel_shape=kernel,
-        strides=stride,
-        pads=(*pre_padding, *post_padding),
-        dilations=dilation,
+        f"{operator}_0",
+        kernel_shape=window.kernel,
+        strides=window.stride,
+        pads=(*window.pre_padding, *window.post_padding),
+        dilations=window.dilation,
         group=groups,
-        output_padding=extra,
+        **further,
     )
-    return with_tail([node], {"x0": input_shape}, output_shape, weights, activation, residual=False)
 
 
 def pooling_model(
@@ -175,15 +176,13 @@ def dense_model(input_shape: Shape, outputs: int, *, bias: bool = True, activati
     _check_shape(output_shape)
     inner = input_shape[-1]
     if len(input_shape) == 2:
-        weights = [hollow_tensor("w0", TensorProto.FLOAT, (outputs, inner))]
-        weights += [hollow_tensor("w1", TensorProto.FLOAT, (outputs,))] if bias else []
+        weights = _weights((outputs, inner), outputs if bias else None)
         names = ["x0", *(tensor.name for tensor in weights)]
         nodes = [helper.make_node("Gemm", names, ["t0"], "Gemm_0", transB=1)]
     else:
-        weights = [hollow_tensor("w0", TensorProto.FLOAT, (inner, outputs))]
+        weights = _weights((inner, outputs), outputs if bias else None)
         nodes = [helper.make_node("MatMul", ["x0", "w0"], ["t0" if not bias else "m0"], "MatMul_0")]
         if bias:
-            weights.append(hollow_tensor("w1", TensorProto.FLOAT, (outputs,)))
             nodes.append(helper.make_node("Add", ["m0", "w1"], ["t0"], "Add_0"))
     return with_tail(nodes, {"x0": input_shape}, output_shape, weights, activation, residual=False)
 

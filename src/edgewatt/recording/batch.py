@@ -68,6 +68,7 @@ def record_many(
     cool_down_s: float = 60.0,
     idle_s: float = 120.0,
     force_idle: bool = False,
+    redo: bool = False,
     next_network: Callable[[str], None] | None = None,
     progress: Progress | None = None,
     **options: Unpack[RecordOptions],
@@ -84,6 +85,7 @@ def record_many(
         cool_down_s: Pause between networks, for the board to cool.
         idle_s: How long idle power is measured, where `raw_dir` has none.
         force_idle: Whether to take a board that is visibly busy for idle.
+        redo: Whether to record again what is complete.
         next_network: Called with each network's name before its turn.
         progress: As for `record`.
         options: The other options of `record`.
@@ -95,7 +97,7 @@ def record_many(
     """
     names = network_names(networks)
     chosen = backend if isinstance(backend, Backend) else choose_backend(backend)
-    wanted = {name: network for name, network in names.items() if not is_complete(raw_dir, name, cycles)}
+    wanted = {name: network for name, network in names.items() if redo or not is_complete(raw_dir, name, cycles)}
     skipped = tuple(name for name in names if name not in wanted)
     with stop_requests() as stopping:
         if wanted and sensor != NONE and not (raw_dir / IDLE_FILE).exists():
@@ -115,7 +117,7 @@ def record_many(
                 cycles=cycles,
                 root=root,
                 progress=progress,
-                replace_existing=True,  # what is there is not complete
+                replace_existing=True,  # what is there is not complete, or not wanted
                 **options,
             )
             if run.interrupted:

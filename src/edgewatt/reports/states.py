@@ -95,7 +95,7 @@ def states_lines(states: Sequence[StateResult], latency_ms: float | None) -> lis
     lines = []
     for network, best in most_efficient(states, latency_s).items():
         if best is None or best.energy_j is None:
-            lines.append(Text(f"{network}: no recorded state{within or ' has a known energy'}"))
+            lines.append(Text(f"{network}: {_none_found(states, network, latency_ms)}"))
             continue
         mode = f", {best.power_mode}" if best.power_mode else ""
         others = ", ".join(state.name for state in rivals(best, states, latency_s))
@@ -107,3 +107,14 @@ def states_lines(states: Sequence[StateResult], latency_ms: float | None) -> lis
             )
         )
     return lines
+
+
+def _none_found(states: Sequence[StateResult], network: str, latency_ms: float | None) -> str:
+    """Why no state is the most efficient one, with the fastest where none is fast enough."""
+    timed = [(state.slowest_s, state.name) for state in states if state.network == network and state.slowest_s]
+    if latency_ms is None or not timed:
+        return "no recorded state has a known energy"
+    fastest_s, name = min(timed)
+    if fastest_s * 1e3 <= latency_ms:
+        return f"no recorded state within {latency_ms:g} ms a cycle has a known energy"
+    return f"no recorded state within {latency_ms:g} ms a cycle; the fastest takes {fastest_s * 1e3:.3g} ms ({name})"

@@ -47,13 +47,14 @@ class StateResult:
     power_w: Estimate | None
     energy_j: Estimate | None
 
+    @property
+    def slowest_s(self) -> float | None:
+        """The longest that a cycle takes, by the upper end of its interval; None where it is not known."""
+        return None if self.latency_s is None else max(self.latency_s.value, self.latency_s.high or 0.0)
+
     def within(self, latency_s: float | None) -> bool:
         """Whether a cycle takes no longer, all of its interval; any does where no latency is given."""
-        if latency_s is None:
-            return True
-        if self.latency_s is None:
-            return False
-        return max(self.latency_s.value, self.latency_s.high or 0.0) <= latency_s
+        return latency_s is None or (self.slowest_s is not None and self.slowest_s <= latency_s)
 
 
 def read_states(raw_dir: Path) -> Batch[StateResult]:

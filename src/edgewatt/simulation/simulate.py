@@ -11,6 +11,7 @@ from edgewatt.formats.idle_power import IdlePower, read_idle_power, write_idle_p
 from edgewatt.networks.architectures import network_layers
 from edgewatt.simulation.base_files import IDLE_TIMESTAMP, TRUTH_FOLDER, write_recording
 from edgewatt.simulation.board import find_board
+from edgewatt.simulation.existing import refuse_measured
 from edgewatt.simulation.recording import measure_idle, simulate_network
 from edgewatt.simulation.settings import SimulationSettings
 
@@ -53,8 +54,8 @@ def simulate(
         The recordings' folders, in the order of `networks`.
 
     Raises:
-        EdgewattError: A network is not known, comes twice or cannot be read (then nothing is written), or a file
-            cannot be written.
+        EdgewattError: A network is not known, comes twice or cannot be read, or the folder holds measurements (then
+            nothing is written); or a file cannot be written.
     """
     simulated = find_board(board, power_mode)
     settings = (settings or SimulationSettings()).with_cycles(cycles)
@@ -63,6 +64,7 @@ def simulate(
         twice = next(name for name in names if names.count(name) > 1)
         raise EdgewattError(f"the network {twice!r} comes twice", fix="Name each network once")
     layers = [network_layers(network, batch=batch, precision=precision) for network in networks]
+    refuse_measured(raw_dir)
     idle_w = measure_idle(simulated, settings.sensor, seed=seed)
     idle = IdlePower(timestamp=IDLE_TIMESTAMP, avg_idle_power=idle_w * 1e6)
     _warn_of_other_idle_power(raw_dir / IDLE_FILE_NAME, idle)

@@ -26,6 +26,7 @@ from edgewatt.formats.run_info import read_run_info
 from edgewatt.formats.sweep import FILE_NAME, SweepPlan, SweptLayer, read_sweep_plan, write_sweep_plan
 from edgewatt.isolation.cut import build_key
 from edgewatt.isolation.evaluate import evaluate
+from edgewatt.isolation.going_on import refuse_other_settings
 from edgewatt.isolation.isolated_run import IsolatedRun
 from edgewatt.isolation.job import IsolationJob
 from edgewatt.isolation.plan import CutLayer
@@ -45,6 +46,8 @@ from edgewatt.sweep.tables import swept_tables
 
 #: Bytes that pass between two runs of a layer: more than caches hold.
 _FOOTPRINT = 64 * 2**20
+#: What decides which layers a sweep has: it is only gone on with where all of it is the same.
+_DECIDING = {"seed", "kinds", "adaptive", "memory_bytes", "precision"}
 
 
 @dataclass
@@ -89,18 +92,9 @@ class SweepSession:
                 raise EdgewattError("the folder holds no sweep", where=self.folder, fix="Replace it: --replace")
             return 0
         plan = read_sweep_plan(self.folder)
-        own = self._plan()
-        other = [
-            name
-            for name in ("seed", "kinds", "adaptive", "memory_bytes", "precision")
-            if getattr(plan, name) != getattr(own, name)
-        ]
-        if other:
-            raise EdgewattError(
-                f"the sweep that is there was made with another {', '.join(other)}",
-                where=self.folder,
-                fix="Go on with the same options, choose another --seed, or replace it (--replace)",
-            )
+        refuse_other_settings(
+            plan.model_dump(include=_DECIDING), self._plan().model_dump(include=_DECIDING), "sweep", self.folder
+        )
         self._planning.layers.extend(plan.layers)
         return len(self._measured())
 
