@@ -135,7 +135,7 @@ def _refused(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return 1
     where = "standard output" if error.filename is None else error.filename
-    print(f"error: {EdgewattError(error.strerror or str(error), where=where)}", file=sys.stderr)
+    print(f"error: {EdgewattError.of_system(error, where=where)}", file=sys.stderr)
     return 2
 
 

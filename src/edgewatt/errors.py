@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+#: What to do about what the operating system refuses, by its number.
+_SYSTEM_FIXES = {
+    errno.EACCES: "Ask for the right to it, or name another place",
+    errno.EPERM: "Ask for the right to it, or name another place",
+    errno.EROFS: "Name a place that can be written to",
+    errno.ENOSPC: "Free space on that disk, or name another place",
+    errno.EDQUOT: "Free space on that disk, or name another place",
+    errno.EFBIG: "Name another place: files of that size cannot lie there",
+    errno.ENAMETOOLONG: "Choose a shorter name",
+    errno.ENOENT: "Check the path",
+    errno.ENOTDIR: "A part of that path is a file: check the path",
+    errno.EISDIR: "That is a folder: name a file",
+    errno.EMFILE: "Allow more open files (ulimit -n)",
+    errno.EIO: "Look at the disk: it did not do what it was asked for",
+}
 
 
 class EdgewattError(Exception):
@@ -27,9 +49,20 @@ class EdgewattError(Exception):
         super().__init__(_sentence(what, where, fix))
 
     @classmethod
-    def of_system(cls, error: OSError) -> EdgewattError:
-        """What the operating system refused: a folder that may not be looked into, a name that is too long."""
-        return cls(error.strerror or str(error), where=error.filename)
+    def of_system(cls, error: OSError, what: str = "", where: str | Path | None = None) -> Self:
+        """What the operating system refused: a folder that may not be looked into, a name that is too long.
+
+        Args:
+            error: What it said.
+            what: What could not be done, such as `cannot be read`; the system's reason is added.
+            where: The file or folder; None for the one that the system named.
+        """
+        reason = error.strerror or str(error)
+        return cls(
+            f"{what}: {reason}" if what else reason,
+            where=error.filename if where is None else where,
+            fix=_SYSTEM_FIXES.get(error.errno or 0),
+        )
 
 
 class FormatError(EdgewattError):

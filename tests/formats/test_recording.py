@@ -120,3 +120,9 @@ def test_find_recordings(builder: Builder, tmp_path: Path) -> None:
         find_recordings(tmp_path / "none")
     with pytest.raises(EdgewattError, match="holds no recording"):
         find_recordings(raw / "truth")
+
+
+def test_a_recording_itself_is_no_folder_of_recordings(builder: Builder) -> None:
+    folder = builder("a").write().folder
+    with pytest.raises(EdgewattError, match=rf"a recording itself.*and {folder.name} with --networks"):
+        find_recordings(folder)

@@ -37,6 +37,12 @@ def test_choice_by_model_and_by_board(tmp_path: Path) -> None:
         chosen_runs(found, ["agx/alexnet", "vgg", "lenet"], "recording of", tmp_path)
 
 
+def test_a_network_without_a_run_of_just_its_name_means_its_states(tmp_path: Path) -> None:
+    found = {name: name for name in ("lenet", "lenet@b4", "vgg11@b1", "vgg11@b4", "sweep@seed0")}
+    assert chosen_runs(found, ["vgg11"], "run", tmp_path) == ["vgg11@b1", "vgg11@b4"]
+    assert chosen_runs(found, ["lenet"], "run", tmp_path) == ["lenet"]
+
+
 @pytest.mark.parametrize("name", ["resnet18", "nano/resnet18", "resnet18@b4-int8", "nano/resnet18@7W"])
 def test_network_of_a_run(name: str) -> None:
     assert network_of(name) == "resnet18"

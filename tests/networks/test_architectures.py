@@ -133,6 +133,11 @@ def test_unknown_architecture_lists_close_ones() -> None:
         network_layers("nothing like it")
 
 
+def test_a_folder_is_told_from_a_network(tmp_path: Path) -> None:
+    with pytest.raises(EdgewattError, match=r"a folder is no network.*trt_engine_info\.json"):
+        network_layers(tmp_path)
+
+
 def test_network_from_an_onnx_file() -> None:
     path = architecture_path("alexnet")
     assert network_layers(path, batch=2) == network_layers("alexnet", batch=2)

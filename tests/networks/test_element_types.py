@@ -53,3 +53,8 @@ def test_compute_types() -> None:
     with pytest.raises(EdgewattError, match="'int64'"):
         check_compute_type("int64")
     assert [bias_type(name) for name in ("float16", "int8", "float8")] == ["float16", "float32", "float32"]
+
+
+def test_other_words_for_a_type_are_understood_when_told_what_is_right() -> None:
+    with pytest.raises(EdgewattError, match=r"Did you mean float16\?"):
+        check_compute_type("fp16")

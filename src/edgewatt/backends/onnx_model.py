@@ -32,7 +32,7 @@ def runnable_model(network: Network, settings: LoadSettings) -> ModelProto:
     try:
         model = onnx.load(network.path)
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=network.path) from error
+        raise FormatError.of_system(error, "cannot be read", network.path) from error
     except DecodeError as error:
         raise FormatError(
             "not an ONNX file, or a truncated one", where=network.path, fix="Export the network to ONNX again"

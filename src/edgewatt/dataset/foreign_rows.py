@@ -98,7 +98,7 @@ def _lines(path: Path, layout: TableLayout) -> Iterator[tuple[int, list[str]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
     except UnicodeDecodeError as error:
         raise FormatError(f"not UTF-8 text: {error.reason}", where=path, fix="Save it as UTF-8") from error
     numbered = text.splitlines(keepends=True)[layout.skip_lines :]

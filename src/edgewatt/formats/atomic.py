@@ -38,7 +38,7 @@ def replacing(path: Path) -> Iterator[Path]:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise EdgewattError(f"cannot be written: {error.strerror or error}", where=path) from error
+        raise EdgewattError.of_system(error, "cannot be written", path) from error
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -38,7 +38,7 @@ def read_csv(path: Path, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFram
         table = _parse(path, schema)
         cut = _last_line_if_cut(path)
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
     except pl.exceptions.NoDataError as error:
         raise FormatError("the file is empty", where=path, fix="Make it again") from error
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:

@@ -32,7 +32,7 @@ def network_folders(folder: Path, made_by: str) -> list[Path]:
             if path.is_dir() and not path.name.startswith(".") and path.resolve() not in above
         )
     except OSError as error:
-        raise EdgewattError(f"cannot be read: {error.strerror or error}", where=folder) from error
+        raise EdgewattError.of_system(error, "cannot be read", folder) from error
     for path in found:
         try:
             path.name.encode()
@@ -75,4 +75,4 @@ def replacing_folder(folder: Path, *, keep_others: bool) -> Iterator[Path]:
         with writing_beside(folder, keep_others=keep_others) as beside:
             yield beside
     except OSError as error:
-        raise EdgewattError(f"cannot be written: {error.strerror or error}", where=folder) from error
+        raise EdgewattError.of_system(error, "cannot be written", folder) from error

@@ -23,7 +23,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
     if not content.strip():
         raise FormatError("the file is empty", where=path, fix="Make it again")
     return content

@@ -100,7 +100,7 @@ def _layers(path: Path) -> Iterator[tuple[str, bytes]]:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 yield from _members(content, path)
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
 
 
 def _members(content: mmap.mmap, path: Path) -> Iterator[tuple[str, bytes]]:

@@ -106,5 +106,5 @@ def _digest(path: Path) -> str:
             while part := file.read(_AT_ONCE):
                 digest.update(part)
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
     return digest.hexdigest()

@@ -101,7 +101,7 @@ def _read_fields(path: Path) -> pl.DataFrame:
                 quote_char=None,
             )
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
     except pl.exceptions.NoDataError as error:
         raise FormatError("the power log is empty", where=path, fix="Record it again") from error
     except pl.exceptions.PolarsError:

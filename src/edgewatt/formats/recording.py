@@ -118,6 +118,12 @@ def find_recordings(raw_dir: Path, models: Sequence[str] = ()) -> list[Recording
         EdgewattError: The folder is missing or holds no run, or a named run is not there.
     """
     found = [RecordingPaths(run.path, run.board) for run in run_folders(raw_dir, "record", _is_recording)]
+    if not found and _is_recording(raw_dir.resolve()):
+        raise EdgewattError(
+            "this is a recording itself, not a folder of recordings",
+            where=raw_dir,
+            fix=f"Name the folder above it, and {raw_dir.resolve().name} with --networks",
+        )
     if not found:
         raise EdgewattError(
             "the folder holds no recording",

@@ -59,7 +59,8 @@ def chosen_runs(found: Mapping[str, RunT], wanted: Sequence[str], what: str, whe
 
     Args:
         found: The runs by `RunFolder.name`.
-        wanted: `board/model`, or `model` for those of all boards that have it; all, when empty.
+        wanted: `board/model`, or `model` for those of all boards that have it, or a network for its runs in all states
+            where no run has just its name; all, when empty.
         what: What a run is called in the error, such as `recording of`.
         where: Where they lie, for the error.
 
@@ -71,7 +72,9 @@ def chosen_runs(found: Mapping[str, RunT], wanted: Sequence[str], what: str, whe
     chosen: dict[str, RunT] = {}
     missing = []
     for name in wanted:
-        fits = [full for full in found if name in (full, model_of(full))]
+        fits = [full for full in found if name in (full, model_of(full))] or [
+            full for full in found if name == network_of(full)
+        ]
         if not fits:
             missing.append(name)
         chosen |= {full: found[full] for full in fits}

@@ -80,7 +80,7 @@ def _read(path: Path) -> _Lines:
                 blocks.append(_parse(texts, count))
                 count += len(texts)
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path) from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
     if not count:
         raise FormatError("the log is empty", where=path, fix="Log again: sudo tegrastats --logfile FILE")
     lines: pl.DataFrame = pl.concat(blocks)

@@ -59,6 +59,13 @@ def _found_layers(network: str | Path, path: Path, batch: int | None, precision:
         if not path.is_file():
             raise FormatError("there is no such file", where=path, fix="Check the path")
         return _engine_layers(path, batch) if _is_json(path) else _onnx_layers(path, batch, precision)
+    if path.is_dir() and str(network) not in architecture_names():
+        raise EdgewattError(
+            "a folder is no network",
+            where=path,
+            fix="Give an ONNX file, an engine's JSON (a recording's is trt_profiling/trt_engine_info.json in it), or "
+            "the name of an architecture (edgewatt layers --list)",
+        )
     return _onnx_layers(architecture_path(str(network)), batch, precision)
 
 

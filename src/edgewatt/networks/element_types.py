@@ -86,7 +86,9 @@ def check_compute_type(precision: str) -> None:
         EdgewattError: It is none of `COMPUTE_TYPES`.
     """
     if precision not in COMPUTE_TYPES:
-        raise EdgewattError(f"unknown precision {precision!r}", fix=f"Use one of {', '.join(COMPUTE_TYPES)}")
+        meant = element_type(precision)
+        close = f"Did you mean {meant}? " if meant in COMPUTE_TYPES else ""
+        raise EdgewattError(f"unknown precision {precision!r}", fix=f"{close}Use one of {', '.join(COMPUTE_TYPES)}")
 
 
 def bias_type(precision: str) -> str:

@@ -113,7 +113,7 @@ def _load(path: Path) -> ModelProto:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", where=path, fix="Check the path") from error
+        raise FormatError.of_system(error, "cannot be read", path) from error
     if not content:
         raise FormatError("the file is empty", where=path, fix="Export the network again")
     model = ModelProto()

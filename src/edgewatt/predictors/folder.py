@@ -119,7 +119,7 @@ def write_predictors(folder: Path, predictors: Predictors, metrics: Mapping[str,
             write_checked(beside / MANIFEST, _manifest(predictors, written))
             _move_in(beside, folder)
     except OSError as error:
-        raise EdgewattError(f"cannot be written: {error.strerror or error}", where=folder) from error
+        raise EdgewattError.of_system(error, "cannot be written", folder) from error
 
 
 def _manifest(predictors: Predictors, files: list[str]) -> _Manifest:

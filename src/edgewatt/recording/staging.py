@@ -60,7 +60,7 @@ def staging(raw_dir: Path, name: str) -> Iterator[Staging]:
         shutil.rmtree(stage.folder, ignore_errors=True)
         stage.recording.mkdir(parents=True)
     except OSError as error:
-        raise EdgewattError(f"cannot be written: {error.strerror or error}", where=raw_dir) from error
+        raise EdgewattError.of_system(error, "cannot be written", raw_dir) from error
     try:
         yield stage
     finally:
