@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 import edgewatt
-from edgewatt import cli_board, cli_data, cli_exchange, cli_predictors, cli_reports, cli_states, cli_sweep
+from edgewatt import (
+    cli_board,
+    cli_data,
+    cli_exchange,
+    cli_predictors,
+    cli_reports,
+    cli_simulation,
+    cli_states,
+    cli_sweep,
+)
 from edgewatt.cli_fleet import Board, BoardFigures, Mix, PowerMode
 from edgewatt.cli_output import (
     Jobs,
@@ -27,7 +36,6 @@ from edgewatt.cli_output import (
     tell_already,
 )
 from edgewatt.cli_reports import Order
-from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, simulate_sweep
 from edgewatt.errors import CheckFailedError, EdgewattError
 
 app = typer.Typer(
@@ -47,25 +55,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
         raise typer.Exit
 
 
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
-    cycles: Annotated[int, typer.Option(min=1, help="Cycles of each simulated recording.")] = 3000,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the simulation.")] = 0,
-    json: Json = False,
-) -> None:
-    """Run the whole flow on the simulated board and compare its predictions with the known truth."""
-    from edgewatt.demo import run_demo
-    from edgewatt.reports.demo import demo_json, demo_parts, write_demo_report
-    from edgewatt.reports.progress import progress_bar
-
-    with progress_bar("Demo:") as step:
-        result = run_demo(out, cycles=cycles, seed=seed, progress=step)
-        step("report")
-        path = write_demo_report(result)
-    show(json, {**demo_json(result), "report": str(path)}, *demo_parts(result), f"Report: {path}")
-
-
+app.command()(cli_simulation.demo)
 app.command()(cli_board.sensors)
 app.command()(cli_board.idle)
 app.command()(cli_board.record)
@@ -73,55 +63,7 @@ app.command()(cli_states.states)
 app.command()(cli_sweep.sweep)
 
 
-@app.command()
-def simulate(
-    raw_dir: Annotated[Path, typer.Argument(help="Folder to write recordings to.")],
-    networks: Networks = None,
-    board: Annotated[str, typer.Option(help="The simulated board.")] = "orin-nano",
-    cycles: Annotated[int, typer.Option(min=1, help="Cycles of each recording.")] = 3000,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the simulation.")] = 0,
-    dtype: Precisions = None,
-    batch: Batches = None,
-    power_mode: Modes = None,
-    latency_ms: LatencyMs = None,
-    json: Json = False,
-) -> None:
-    """Write recordings of the simulated board, and the true power of each layer in truth/."""
-    from edgewatt.networks.architectures import architecture_names
-    from edgewatt.reports.progress import progress_bar
-    from edgewatt.simulation.simulate import simulate as simulate_networks
-
-    names = split(networks) or list(architecture_names())
-    batches, precisions, modes = batches_of(batch), split(dtype) or ["float16"], split(power_mode)
-    if modes or len(batches) > 1 or len(precisions) > 1:
-        simulate_sweep(
-            raw_dir,
-            names,
-            batches=batches,
-            precisions=precisions,
-            power_modes=modes,
-            latency_ms=latency_ms,
-            json=json,
-            board=board,
-            cycles=cycles,
-            seed=seed,
-        )
-        return
-    if latency_ms is not None:
-        raise EdgewattError("--latency-ms chooses between several states", fix="Add --batch, --dtype or --power-mode")
-    with progress_bar("Simulating", len(names)) as step:
-        folders = simulate_networks(
-            raw_dir,
-            names,
-            board=board,
-            cycles=cycles,
-            seed=seed,
-            precision=precisions[0],
-            batch=batches[0],
-            progress=step,
-        )
-    value = {"raw_dir": str(raw_dir), "recordings": [str(folder) for folder in folders]}
-    show(json, value, f"{len(folders)} simulated recordings in {raw_dir}, the truth in {raw_dir / 'truth'}")
+app.command()(cli_simulation.simulate)
 
 
 @app.command("map")

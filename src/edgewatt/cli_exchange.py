@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from edgewatt.cli_output import Json, show, split
+from edgewatt.wording import counted
 
 
 def export(
@@ -72,7 +73,7 @@ def convert(
         "rows": done.rows,
         "notes": list(done.notes),
     }
-    show(json, value, *done.notes, f"{done.file_format} as {done.target}, {done.rows} rows: {done.path}")
+    show(json, value, *done.notes, f"{done.file_format} as {done.target}, {counted(done.rows, 'row')}: {done.path}")
 
 
 def _counted(file_format: str) -> str:

@@ -37,7 +37,7 @@ def test_layers_that_are_new_and_gone() -> None:
         (False, False, "a"),
         (False, True, "gone"),
     ]
-    assert any("1 layers are new and 1 are gone" in doubt for doubt in found.doubts)
+    assert any("1 layer is new and 1 gone" in doubt for doubt in found.doubts)
 
 
 @pytest.mark.parametrize(

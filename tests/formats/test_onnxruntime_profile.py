@@ -166,7 +166,7 @@ def test_names_that_older_versions_did_not_escape_are_read_as_they_are(profile_p
         read_profile(profile_path)
     with pytest.warns(EdgewattWarning, match="cut short at line 5; 3 events"):
         profile = read_profile(profile_path, may_be_cut=True)
-    with pytest.warns(EdgewattWarning, match="1 layers are of an inference that was not ended"):
+    with pytest.warns(EdgewattWarning, match="1 layer is left out: the inference was not ended"):
         assert layer_runs(profile, profile_path).start_us.tolist() == [[101]]
 
 

@@ -160,6 +160,12 @@ def test_one_network_is_a_plain_scale(source: Predictors) -> None:
     assert 0.6 < ratio[0] < ratio[1] < 1.0
 
 
+@pytest.mark.parametrize(("mode", "told"), [("15W", True), ("25W", False)])
+def test_adapting_to_the_same_state_is_remarked_on(source: Predictors, mode: str, told: bool) -> None:
+    notes = adapted(source, simulated_data(["lenet"], mode), NOTHING).notes
+    assert any("both of simulated orin-nano, 15W" in note for note in notes) is told
+
+
 def test_options_of_a_training_from_nothing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EdgewattError, match=r"--degree, --tune are of a training from nothing"):
         cli_transfer.adapt(

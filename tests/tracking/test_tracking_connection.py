@@ -20,7 +20,8 @@ def test_without_mlflow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_uri_has_a_scheme() -> None:
     assert checked_uri("sqlite:///mlflow.db") == "sqlite:///mlflow.db"
-    for wrong in ("mlflow.db", "/data/mlflow.db", ""):
+    assert checked_uri("postgresql+psycopg2://me@host/mlflow") == "postgresql+psycopg2://me@host/mlflow"
+    for wrong in ("mlflow.db", "/data/mlflow.db", "", "htp://host:5000", "C:\\mlflow.db", "sqlite"):
         with pytest.raises(EdgewattError, match="no tracking URI"):
             checked_uri(wrong)
 

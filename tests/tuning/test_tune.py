@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from edgewatt.predictors.targets import Target
 from edgewatt.tuning import tune as tuning
 from edgewatt.tuning.folds import Errors, FoldTask, NetworkErrors, Search
 from edgewatt.tuning.result import TuningResult
-from edgewatt.tuning.study import check_optuna
+from edgewatt.tuning.study import check_optuna, open_studies
 from small_training import write_training_data
 
 optuna = pytest.importorskip("optuna")
@@ -140,6 +142,16 @@ def test_a_study_of_something_else_is_refused(tune: Callable[..., TuningResult],
     (tmp_path / "broken.db").write_text("this is no database, and it is long enough to be seen for what it is" * 20)
     with pytest.raises(EdgewattError, match=r"cannot be opened.*--study"):
         tune(a_bowl, "broken.db", trials=1)
+
+
+def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "photos.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE photos (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(EdgewattError, match="this database is no study"):
+        open_studies(path, {"power": {}})
+    assert path.read_bytes() == before
 
 
 def test_what_cannot_be_tuned(training_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.versioning.contents import data_set
 from edgewatt.versioning.dvc import Dvc, check_dvc
 from edgewatt.versioning.remotes import Remote, chosen_remote, is_address, without_credentials
+from edgewatt.versioning.transfer import push_data
 from recording_builder import RecordingBuilder
 from small_training import write_training_data
 
@@ -20,12 +21,12 @@ def test_the_stage_is_what_most_folders_are(tmp_path: Path) -> None:
     (data / "notes").mkdir()
     found = data_set(data)
     assert (found.stage, found.networks, found.others) == ("training", ("a", "b", "c"), ("notes",))
-    assert str(found) == "3 networks' training tables; nothing in notes"
+    assert str(found) == "training tables of 3 networks; nothing in notes"
 
 
 def test_recordings_in_the_base_format(tmp_path: Path) -> None:
     RecordingBuilder(tmp_path / "raw", "net").write()
-    assert str(data_set(tmp_path / "raw")) == "1 recordings"
+    assert str(data_set(tmp_path / "raw")) == "1 recording"
 
 
 def test_remotes_by_name_and_by_address(tmp_path: Path) -> None:
@@ -38,6 +39,14 @@ def test_remotes_by_name_and_by_address(tmp_path: Path) -> None:
         chosen_remote(dvc, "other")
     with pytest.raises(EdgewattError, match="no default remote"):
         chosen_remote(Dvc(tmp_path), None)
+
+
+@pytest.mark.parametrize("remote", [None, "", "  ", "backup"])
+def test_a_remote_that_nothing_knows_makes_no_repository(tmp_path: Path, remote: str | None) -> None:
+    RecordingBuilder(tmp_path / "raw", "net").write()
+    with pytest.raises(EdgewattError, match="remote"):
+        push_data(tmp_path / "raw", remote)
+    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
 
 
 def test_a_new_address_gets_a_name_and_a_password_stays_here(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_worker_that_is_killed_in_the_middle(cluster: Cluster, tmp_path: Path)
     assert again.already == list(NAMES)
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "no://127.0.0.1:1"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "no://127.0.0.1:1", "tcp://127.0.0.1:99999"])
 def test_no_scheduler_at_the_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("edgewatt.workers.cluster._ANSWER_S", 0.5)
     with pytest.raises(EdgewattError, match="no Dask scheduler answers"):

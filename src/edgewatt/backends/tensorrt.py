@@ -30,6 +30,7 @@ from edgewatt.backends.tensorrt_build import build_engine
 from edgewatt.backends.tensorrt_engine import TensorRTEngine
 from edgewatt.backends.tensorrt_profiler import ReportedCycles
 from edgewatt.errors import EdgewattError, NoDeviceError, warn
+from edgewatt.wording import counted
 
 _GET_IT = (
     "On a Jetson it comes with JetPack for the system's Python: make the virtual environment with "
@@ -153,7 +154,7 @@ class TensorRTNetwork(LoadedNetwork):
             edges = plain_cycles([start for start, _ in times], [end for _, end in times])
             yield Cycles(edges.start_ns, edges.end_ns, latency, ends)
         if reported.dropped:
-            warn(f"{reported.dropped} cycles are left out: TensorRT reported other layers in them")
+            warn(f"{counted(reported.dropped, 'cycle', ('is', 'are'))} left out: TensorRT reported others in them")
 
     def close(self) -> None:
         """Free the device's memory."""

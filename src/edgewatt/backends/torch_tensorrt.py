@@ -38,6 +38,7 @@ from edgewatt.backends.tensorrt import import_tensorrt
 from edgewatt.backends.tensorrt_profiler import ReportedCycles
 from edgewatt.backends.torch_tensorrt_engines import Runner, make_runner, tensorrt_parts
 from edgewatt.errors import EdgewattError, NoDeviceError, warn
+from edgewatt.wording import counted
 
 _GET_IT = (
     "Use NVIDIA's PyTorch container (on a Jetson its igpu variant), which has torch, torchvision, tensorrt and "
@@ -188,7 +189,7 @@ class TorchTensorRTNetwork(LoadedNetwork):
             edges = plain_cycles([start for start, _ in times], [end for _, end in times])
             yield Cycles(edges.start_ns, edges.end_ns, latency, ends)
         if reported.dropped:
-            warn(f"{reported.dropped} cycles are left out: other layers were reported in them")
+            warn(f"{counted(reported.dropped, 'cycle', ('is', 'are'))} left out: other layers were reported in them")
 
 
 def _dtype(torch: Any, precision: str) -> Any:

@@ -14,6 +14,7 @@ from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
 from edgewatt.results.totals import common_totals
 from edgewatt.tabular import Tabular
+from edgewatt.wording import counted
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _doubts(before: NetworkResult, after: NetworkResult, match: Match) -> list[s
     elif not before.measured:
         found.append("both are predictions: errors that they share cancel, so their intervals are the widest case")
     if match.only_first or match.only_second:
-        found.append(f"{len(match.only_second)} layers are new and {len(match.only_first)} are gone")
+        found.append(f"{counted(len(match.only_second), 'layer', ('is', 'are'))} new and {len(match.only_first)} gone")
     hidden = sum(layer.identifiable is False for result in (before, after) for layer in result.layers)
     if hidden:
         found.append("some layers are not told apart from their neighbours; their own changes may hide among them")

@@ -24,6 +24,7 @@ from edgewatt.formats.file_kind import FileKind, advice
 from edgewatt.formats.json_file import BOM, read_bytes
 from edgewatt.formats.layer_latency import LayerLatencies
 from edgewatt.networks.layer import unique_names
+from edgewatt.wording import counted
 
 _SUFFIX = "_kernel_time"
 _INFERENCE = "model_run"
@@ -193,7 +194,7 @@ def _inferences(
     which = np.searchsorted(begins, start, side="right") - 1
     outside = (which < 0) | (start > ends[which])
     if outside.any():
-        warn(f"{int(outside.sum())} layers are of an inference that was not ended, and are left out", where=path)
+        warn(f"{counted(int(outside.sum()), 'layer', ('is', 'are'))} left out: the inference was not ended", where=path)
     return np.where(outside, len(runs), which).astype(np.int64), len(runs)
 
 

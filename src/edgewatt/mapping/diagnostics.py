@@ -16,6 +16,7 @@ from edgewatt.mapping.groups import Grouped
 from edgewatt.mapping.intervals import half_width
 from edgewatt.mapping.sensor_clock import SensorClock
 from edgewatt.mapping.timeline import LayerTimeline
+from edgewatt.wording import counted
 
 _MOST_CLOSURE = 0.02
 #: Half of the 90 % interval of the network's energy from which on it is told, as a share.
@@ -69,7 +70,10 @@ def warnings_of(found: Found, closure: EnergyClosure, advice: list[str]) -> list
     """
     told = []
     if found.timeline.dropped_cycles:
-        told.append(f"{found.timeline.dropped_cycles} cycles are left out: by their times they ran during others")
+        told.append(
+            f"{counted(found.timeline.dropped_cycles, 'cycle', ('is', 'are'))} left out: "
+            "by their times they ran during others"
+        )
     if found.no_clock:
         told.append(
             "the sensor refreshes faster than it was polled, or too rarely, and its clock was not found "

@@ -16,6 +16,7 @@ from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import feature_columns
 from edgewatt.predictors.training_data import NETWORK
 from edgewatt.predictors.training_plan import TrainingPlan
+from edgewatt.wording import counted
 
 
 def fit_all(
@@ -41,7 +42,7 @@ def fit_all(
             if kind is LayerKind.OTHER and rows == 0:
                 continue
             if table is None or rows < MINIMUM_ROWS:
-                left_out[purpose] = f"{rows} layers, fewer than {MINIMUM_ROWS}"
+                left_out[purpose] = f"{counted(rows, 'layer')}, fewer than {MINIMUM_ROWS}"
                 continue
             plan.step(purpose)
             fitted, one = fit_one(plan, kind, target, table)

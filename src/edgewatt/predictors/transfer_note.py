@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgewatt.predictors.network_scores import MeasuredNetworks, Values
+from edgewatt.wording import counted
 
 #: Key of the comparison in `metrics.json`.
 TRANSFER_KEY = "transfer"
@@ -80,8 +81,9 @@ class TransferNote:
             "",
             "## Adapted",
             "",
-            f"- From predictors of {self.source}, trained on {self.source_networks} networks.",
-            f"- To {self.target}, with {len(self.networks)} networks of {self.layers} layers there.",
+            f"- From predictors of {self.source}, trained on {counted(self.source_networks, 'network')}.",
+            f"- To {self.target}, with {counted(len(self.networks), 'network')} "
+            f"of {counted(self.layers, 'layer')} there.",
             f"- Corrections: {strengths}. Whole networks by {calibration}.",
             "",
             f"Mean relative errors in % on networks {self.scored_on}, none of which had been seen on the target. The",

@@ -11,9 +11,8 @@ import numpy as np
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.run_folders import network_of
 from edgewatt.networks.layer import LayerKind
-from edgewatt.predictors.adapted_function import AdaptedFunction
 from edgewatt.predictors.card import training_card
-from edgewatt.predictors.correction import Correction
+from edgewatt.predictors.corrected import with_corrections
 from edgewatt.predictors.cross_prediction import CrossPrediction, cross_predict, measured_rows
 from edgewatt.predictors.fit_plan import fit_all, fit_fallbacks
 from edgewatt.predictors.fleet_data import FleetChoice, fleet_training_data
@@ -28,13 +27,10 @@ from edgewatt.predictors.network_scores import (
     measured_networks,
     network_sums,
 )
-from edgewatt.predictors.physics_function import PhysicsFunction
-from edgewatt.predictors.polynomial import Polynomial
 from edgewatt.predictors.registry import DEFAULT_PREDICTOR
 from edgewatt.predictors.scoring import NETWORKS_KEY, layer_scores, network_entries
 from edgewatt.predictors.storage import StoredPredictor
 from edgewatt.predictors.targets import Target
-from edgewatt.predictors.terms import feature_columns
 from edgewatt.predictors.training import TrainingResult
 from edgewatt.predictors.training_data import TrainingData
 from edgewatt.predictors.training_metrics import Metrics, layer_metrics
@@ -53,6 +49,7 @@ from edgewatt.predictors.transfer_note import ADAPTED, ALONE, AS_IT_IS, TRANSFER
 
 #: What is known of a recording that names a board's state.
 _STATE = ("board", "power_mode")
+_UNKNOWN = "a board that is not known"
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +139,7 @@ def adapted(
     step("corrections")
     target = _target(source, plan, step)
     chosen = {name: fitted(one) for name, one in target.estimates.items()}
-    stored = _adapted_stored(source, training, {name: corrections for name, (_, corrections) in chosen.items()})
+    stored = with_corrections(source, training, {name: corrections for name, (_, corrections) in chosen.items()})
     metrics, intervals = _layer_metrics(plan, target, stored)
     networks = measured_networks(training)
     sums = network_sums(training, target.adapted, networks)
@@ -199,38 +196,6 @@ def _target(source: Predictors, plan: TrainingPlan, step: Callable[[str], None])
         alone,
         cross_prediction(estimates, {target: one.estimate for target, one in estimates.items()}, folds),
     )
-
-
-def _adapted_stored(
-    source: Predictors, training: TrainingData, corrections: Mapping[Target, Mapping[LayerKind | None, Correction]]
-) -> dict[tuple[LayerKind | None, Target], StoredPredictor]:
-    """Every predictor of the source with its correction."""
-    stored: dict[tuple[LayerKind | None, Target], StoredPredictor] = {}
-    for one in (*source.by_purpose.values(), *source.fallback.values()):
-        assert isinstance(one.function, PhysicsFunction | Polynomial)
-        kind, target = one.kind, one.target
-        tables = training.tables if kind is None else {kind: training.tables[kind]} if kind in training.tables else {}
-        measured = {kind: measured_rows(table, target) for kind, table in tables.items()}
-        values = np.concatenate([np.empty(0), *(y for _, y in measured.values())])
-        ranges = dict(one.feature_ranges)
-        if kind is not None and kind in measured and len(values):
-            columns = feature_columns(kind, tables[kind][measured[kind][0]])
-            ranges = {
-                name: (min(low, float(columns[name].min())), max(high, float(columns[name].max())))
-                if name in columns
-                else (low, high)
-                for name, (low, high) in ranges.items()
-            }
-        stored[kind, target] = replace(
-            one,
-            function=AdaptedFunction(one.function, corrections[target][kind]),
-            rows=len(values),
-            networks=training.networks,
-            feature_ranges=ranges,
-            target_range=(float(values.min()), float(values.max())) if len(values) else one.target_range,
-            edgewatt_version=Predictors.edgewatt_version,
-        )
-    return stored
 
 
 def _layer_metrics(
@@ -306,6 +271,10 @@ def _notes(
     networks: MeasuredNetworks, intervals: Mapping[str, float], source: Predictors, training: TrainingData
 ) -> tuple[str, ...]:
     notes = []
+    if (state := _state_of(source.runs)) == _state_of(training.runs()) != _UNKNOWN:
+        notes.append(
+            f"source and tables are both of {state}: networks of one board and mode are better trained on together"
+        )
     if not intervals:
         notes.append(f"no intervals of whole networks: {len(networks.names)} measured ones are too few to tell")
     if training.idle_power_w() is None:
@@ -318,7 +287,7 @@ def _notes(
 
 def _state_of(runs: Mapping[str, tuple[str, ...]]) -> str:
     known = [", ".join(runs[key]) for key in _STATE if runs.get(key)]
-    return ", ".join(known) if known else "a board that is not known"
+    return ", ".join(known) if known else _UNKNOWN
 
 
 def _known(first: float | None, second: float | None) -> float | None:

@@ -14,6 +14,7 @@ from edgewatt.reports.tables import NOT_KNOWN, kind_cell, new_table
 from edgewatt.reports.text import significant
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import NetworkResult
+from edgewatt.wording import counted
 
 #: What stands behind a change in the terminal.
 _BEYOND, _WITHIN, _UNKNOWN = "*", "", "?"
@@ -55,7 +56,7 @@ def comparison_lines(found: Comparison) -> list[Text]:
         Text(_sentence(found.energy_j, "Energy", "mJ", 1e3)),
         Text(_sentence(found.runtime_s, "Runtime", "ms", 1e3)),
     ]
-    lines.append(Text(f"{changed} of {len(found.layers)} layers changed beyond the noise"))
+    lines.append(Text(f"{changed} of {counted(len(found.layers), 'layer')} changed beyond the noise"))
     if any(layer.renamed for layer in found.layers):
         lines.append(Text("~ matched by order and shape, for its name changed"))
     return lines + [Text(f"take care: {doubt}") for doubt in found.doubts]

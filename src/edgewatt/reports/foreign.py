@@ -9,6 +9,7 @@ from rich.table import Table
 from edgewatt.dataset.foreign import ForeignTables
 from edgewatt.networks.layer import LayerKind
 from edgewatt.reports.tables import name_cell, new_table
+from edgewatt.wording import counted
 
 
 def import_json(found: ForeignTables) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def import_json(found: ForeignTables) -> dict[str, Any]:
 
 def import_table_of(found: ForeignTables) -> Table:
     """Rows of each network and kind."""
-    title = f"Imported layers; {found.skipped} rows skipped" if found.skipped else "Imported layers"
+    title = f"Imported layers; {counted(found.skipped, 'row')} skipped" if found.skipped else "Imported layers"
     result = new_table(title, ["network"], [kind.value for kind in LayerKind])
     for network in found.networks:
         counts = [network.tables[kind].height if kind in network.tables else 0 for kind in LayerKind]

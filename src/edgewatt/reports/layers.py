@@ -9,6 +9,7 @@ from rich.table import Table
 
 from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.reports.tables import kind_cell, name_cell, new_table, number
+from edgewatt.wording import counted
 
 
 def layers_json(layers: Sequence[Layer]) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def layers_table(title: str, layers: Sequence[Layer]) -> Table:
         )
     sums = totals(layers)
     table.add_section()
-    table.add_row(f"{len(layers)} layers", *[""] * 6, number(sums["macs"] / 1e6, 1), number(sums["bytes"] / 1e6))
+    table.add_row(counted(len(layers), "layer"), *[""] * 6, number(sums["macs"] / 1e6, 1), number(sums["bytes"] / 1e6))
     return table
 
 

@@ -19,6 +19,7 @@ from edgewatt.reports.recordings import runs_json
 from edgewatt.reports.shown import as_dict, as_frame, heading
 from edgewatt.reports.tables import dataset_json, mapping_json
 from edgewatt.reports.text import significant
+from edgewatt.wording import counted
 
 
 @as_dict.register
@@ -33,7 +34,7 @@ def _(result: MappedNetwork) -> pl.DataFrame:
 
 @heading.register
 def _(result: MappedNetwork) -> str:
-    return f"{result.model}: {len(result.layers)} layers, {result.info.method} method"
+    return f"{result.model}: {counted(len(result.layers), 'layer')}, {result.info.method} method"
 
 
 @as_dict.register
@@ -52,7 +53,7 @@ def _(result: NetworkTables) -> pl.DataFrame:
 @heading.register
 def _(result: NetworkTables) -> str:
     rows = sum(table.height for table in result.tables.values())
-    return f"{result.model}: training tables of {rows} layers, {len(result.left_out)} left out"
+    return f"{result.model}: training tables of {counted(rows, 'layer')}, {len(result.left_out)} left out"
 
 
 @as_dict.register
@@ -93,7 +94,7 @@ def _(result: NetworkPrediction) -> pl.DataFrame:
 @heading.register
 def _(result: NetworkPrediction) -> str:
     runtime, energy = significant(result.runtime_s * 1e3), significant(result.energy_above_idle_j * 1e3)
-    return f"Prediction of {len(result.layers)} layers: {runtime} ms, {energy} mJ above idle"
+    return f"Prediction of {counted(len(result.layers), 'layer')}: {runtime} ms, {energy} mJ above idle"
 
 
 @as_dict.register
@@ -108,4 +109,4 @@ def _(result: RecordedRun) -> pl.DataFrame:
 
 @heading.register
 def _(result: RecordedRun) -> str:
-    return f"{result.name}: {result.cycles:,} cycles on {result.backend}"
+    return f"{result.name}: {counted(result.cycles, 'cycle')} on {result.backend}"

@@ -22,6 +22,7 @@ from edgewatt.reports.recordings import idle_json, idle_lines
 from edgewatt.reports.shown import as_dict, as_frame, heading
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
+from edgewatt.wording import counted
 
 #: Quantities of a layer: the attribute, the column's name, and what makes its unit of W, s and J.
 _QUANTITIES = (
@@ -46,7 +47,7 @@ def _(result: IsolatedRun) -> pl.DataFrame:
 
 @heading.register
 def _(result: IsolatedRun) -> str:
-    return f"{result.name}: {len(result.layers)} layers by themselves, {len(result.left_out)} left out"
+    return f"{result.name}: {counted(len(result.layers), 'layer')} by themselves, {len(result.left_out)} left out"
 
 
 @as_dict.register
@@ -76,7 +77,7 @@ def _(result: NetworkResult) -> pl.DataFrame:
 
 @heading.register
 def _(result: NetworkResult) -> str:
-    return f"{result.name}: {result.source.value} of {len(result.layers)} layers"
+    return f"{result.name}: {result.source.value} of {counted(len(result.layers), 'layer')}"
 
 
 @as_dict.register
@@ -124,7 +125,7 @@ def _(result: Evaluation) -> pl.DataFrame:
 
 @heading.register
 def _(result: Evaluation) -> str:
-    return f"Scores of {result.predictor} on {len(result.networks)} networks"
+    return f"Scores of {result.predictor} on {counted(len(result.networks), 'network')}"
 
 
 @as_dict.register
@@ -145,7 +146,7 @@ def _(result: ForeignTables) -> pl.DataFrame:
 
 @heading.register
 def _(result: ForeignTables) -> str:
-    return f"Imported layers of {len(result.networks)} networks, {result.skipped} rows skipped"
+    return f"Imported layers of {counted(len(result.networks), 'network')}, {counted(result.skipped, 'row')} skipped"
 
 
 @as_dict.register

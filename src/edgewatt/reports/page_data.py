@@ -15,6 +15,7 @@ from edgewatt.results.environment import environment_differences
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.network_result import LayerResult, NetworkResult
 from edgewatt.results.totals import LAYERS, RUN, WHOLE, common_totals, layer_totals
+from edgewatt.wording import counted
 
 
 def page_data(results: Sequence[NetworkResult]) -> PageData:
@@ -152,7 +153,7 @@ def _headlines(result: NetworkResult) -> list[Headline]:
         found.append(_headline("Mean power, pauses included", result.run_power_w, "W", 1.0))
     if result.idle_power_w is not None:
         found.append(Headline("Idle power", f"{significant(result.idle_power_w)} W", "nothing running"))
-    cycles = "" if result.cycles is None else f"{result.cycles:,} cycles"
+    cycles = "" if result.cycles is None else counted(result.cycles, "cycle")
     found.append(Headline("Layers", str(len(result.layers)), cycles))
     return found
 

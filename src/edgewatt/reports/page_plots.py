@@ -14,6 +14,7 @@ from edgewatt.results.estimate import Estimate, added
 from edgewatt.results.network_result import LayerResult, NetworkResult
 from edgewatt.results.peaks import Peaks, peak_rates
 from edgewatt.results.totals import LAYERS, RUN, WHOLE
+from edgewatt.wording import counted
 
 #: What totals are of, in the captions.
 _TOTALS = {
@@ -103,7 +104,7 @@ def _trace_plots(result: NetworkResult) -> list[Plot]:
     trace = result.trace
     if trace is None:
         return []
-    count = f"{len(trace.time_s):,} readings"
+    count = counted(len(trace.time_s), "reading")
     plots = [
         Plot(
             "Power during the recording",
@@ -144,7 +145,7 @@ def _largest(rows: Sequence[LayerRow], idle: str) -> str:
             break
     layers = "one layer takes" if needed == 1 else f"{needed} layers take"
     shown = f" The {figures.TOP_LAYERS} largest are shown." if len(ranked) > figures.TOP_LAYERS else ""
-    return f"Of {len(rows)} layers, {layers} {total:.0%} of the energy ({idle}).{shown}"
+    return f"Of {counted(len(rows), 'layer')}, {layers} {total:.0%} of the energy ({idle}).{shown}"
 
 
 def overview_plots(results: Sequence[NetworkResult], rows: Sequence[OverviewRow]) -> tuple[Plot, ...]:

@@ -23,6 +23,7 @@ from edgewatt.predictors.scoring import NETWORKS_KEY
 from edgewatt.reports.cells import LayerName, ShareBar
 from edgewatt.reports.repeats import repeat_line
 from edgewatt.reports.tables import kind_cell, new_table, number, percent
+from edgewatt.wording import counted
 
 if TYPE_CHECKING:
     from edgewatt.predictors.training import TrainingResult
@@ -208,12 +209,13 @@ def prediction_lines(prediction: NetworkPrediction) -> list[str]:
         lines.append(f"All {executed} executed layers are predicted")
     if prediction.fallback_layers:
         lines.append(
-            f"{prediction.fallback_layers} layers have no predictor of their kind: that of all kinds together stands in"
+            f"{counted(prediction.fallback_layers, 'layer', ('has', 'have'))} no predictor of their kind: "
+            "that of all kinds together stands in"
         )
     if prediction.extrapolated_layers:
         lines.append(
-            f"{prediction.extrapolated_layers} layers lie outside the range of the training data: their predictions "
-            "are extrapolated"
+            f"{counted(prediction.extrapolated_layers, 'layer', ('lies', 'lie'))} outside the range of the "
+            "training data: their predictions are extrapolated"
         )
     if prediction.whole is not None and not prediction.count(Status.PRIOR):
         lines.append(_whole_line(prediction.whole))
@@ -222,7 +224,7 @@ def prediction_lines(prediction: NetworkPrediction) -> list[str]:
 
 def _whole_line(whole: WholeNetwork) -> str:
     """The network as a whole, with its intervals."""
-    origin = f"calibrated on {whole.calibrated_on} networks" if whole.calibrated_on else "sums over layers"
+    origin = f"calibrated on {counted(whole.calibrated_on, 'network')}" if whole.calibrated_on else "sums over layers"
     known = (
         ("runtime", whole.runtime_s, whole.runtime_interval_s, 1e3, "ms"),
         ("energy", whole.energy_j, whole.energy_interval_j, 1e3, "mJ"),

@@ -12,6 +12,7 @@ from edgewatt.recording.batch import RecordedBatch
 from edgewatt.recording.idle import IdleMeasurement
 from edgewatt.recording.record import RecordedRun
 from edgewatt.reports.tables import name_cell, new_table, number
+from edgewatt.wording import counted
 
 
 def idle_json(idle: IdleMeasurement) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def idle_lines(idle: IdleMeasurement) -> list[Text]:
             f"Idle power {power.mean_w:.3f} W, spread {power.spread_w * 1e3:.0f} mW, over {power.duration_s:.1f} s on "
             f"{'+'.join(idle.rails)} of {idle.board}"
         ),
-        Text(f"{power.readings:,} readings, at least {power.fresh:,} of them fresh"),
+        Text(f"{counted(power.readings, 'reading')}, at least {power.fresh:,} of them fresh"),
         Text(f"Written to {idle.path}"),
     ]
 

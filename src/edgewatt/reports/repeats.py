@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from edgewatt.predictors.repeat_error import RepeatError
 from edgewatt.reports.tables import percent
+from edgewatt.wording import counted
 
 UNKNOWN = "Repeat error: unknown, for no layer was measured several times; `edgewatt sweep` does so"
 
@@ -20,7 +21,7 @@ def repeat_line(repeats: Mapping[str, RepeatError | None]) -> str:
     if not known:
         return UNKNOWN
     parts = [
-        f"{target} {percent(error.mape, 2)} (median {percent(error.median, 2)}, {error.layers} layers)"
+        f"{target} {percent(error.mape, 2)} (median {percent(error.median, 2)}, {counted(error.layers, 'layer')})"
         for target, error in known.items()
     ]
     return f"Repeat error, as MAPE: {', '.join(parts)}; no predictor can be better than this"

@@ -13,6 +13,7 @@ from edgewatt.reports.repeats import repeat_line
 from edgewatt.reports.tables import kind_cell, new_table, percent
 from edgewatt.sweep.planning import as_single
 from edgewatt.sweep.record import Outlook, SweepRun
+from edgewatt.wording import counted
 
 _MOST_LINES = 12
 
@@ -25,7 +26,7 @@ def outlook_line(outlook: Outlook) -> str:
     if outlook.simulated:
         line += " of the simulated board's time, which passes faster"
     if outlook.done:
-        line += f"; {outlook.done} measurements are there already"
+        line += f"; {counted(outlook.done, 'measurement', ('is', 'are'))} there already"
     return f"{line}. No layer takes more than {outlook.limits.layer_bytes / 1e6:,.0f} MB of memory."
 
 

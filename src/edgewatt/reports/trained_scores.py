@@ -10,6 +10,7 @@ from rich.table import Table
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.trained_scores import TrainedScores
 from edgewatt.reports.tables import kind_cell, new_table, number, percent
+from edgewatt.wording import counted
 
 
 def trained_scores_json(name: str, found: TrainedScores) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def trained_scores_json(name: str, found: TrainedScores) -> dict[str, Any]:
 def trained_scores_table(found: TrainedScores) -> Table:
     """Errors of layers by kind and target."""
     table = new_table(
-        f"Layers of {len(found.networks)} networks that the predictors were not trained on",
+        f"Layers of {counted(len(found.networks), 'network')} that the predictors were not trained on",
         ["layers", "target"],
         ["rows", "nets", "MAPE", "median", "rank"],
     )

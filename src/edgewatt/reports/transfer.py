@@ -8,6 +8,7 @@ from rich.table import Table
 
 from edgewatt.predictors.transfer_note import TransferNote
 from edgewatt.reports.tables import new_table, percent
+from edgewatt.wording import counted
 
 
 def transfer_json(note: TransferNote) -> dict[str, Any]:
@@ -18,8 +19,8 @@ def transfer_json(note: TransferNote) -> dict[str, Any]:
 def transfer_table(note: TransferNote) -> Table:
     """Errors of whole networks that had not been seen on the target, by what predicts them."""
     table = new_table(
-        f"From {note.source} to {note.target} with {len(note.networks)} networks: mean errors of networks that were "
-        f"{note.scored_on}",
+        f"From {note.source} to {note.target} with {counted(len(note.networks), 'network')}: mean errors of "
+        f"networks that were {note.scored_on}",
         ["predictors"],
         ["nets", "runtime", "energy", "worst", "power"],
     )

@@ -16,6 +16,7 @@ from edgewatt.formats.json_file import read_json
 from edgewatt.networks.layer import LayerKind
 from edgewatt.results.estimate import Estimate, added
 from edgewatt.results.network_result import Environment, Finding, LayerResult, NetworkResult, Source, Weight
+from edgewatt.wording import counted
 
 _FIX = "Name the file that `edgewatt predict --out` wrote, or what `edgewatt predict --json` printed"
 #: Quantities, their units in the CSV file and in JSON's keys, and what makes W, s and J of them.
@@ -195,7 +196,9 @@ def _findings(layers: Sequence[LayerResult], origin: Mapping[str, Any]) -> list[
     extrapolated = sum(any(r.startswith("extrapolated") for r in layer.remarks) for layer in layers)
     if extrapolated:
         found.append(
-            Finding(Weight.CAUTION, f"{extrapolated} layers are unlike those trained on: they are extrapolated")
+            Finding(
+                Weight.CAUTION, f"{counted(extrapolated, 'layer', ('is', 'are'))} unlike those trained on: extrapolated"
+            )
         )
     return found
 

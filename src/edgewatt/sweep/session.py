@@ -43,6 +43,7 @@ from edgewatt.sweep.planning import Planning, as_single
 from edgewatt.sweep.reached import drawn_error
 from edgewatt.sweep.sequence import Candidate, after, sweep_sequence
 from edgewatt.sweep.tables import swept_tables
+from edgewatt.wording import counted
 
 #: Bytes that pass between two runs of a layer: more than caches hold.
 _FOOTPRINT = 64 * 2**20
@@ -119,7 +120,7 @@ class SweepSession:
             run = self._measure_last(run)
         if run is None:
             raise EdgewattError(
-                f"there is a sweep of {self._planning.count} layers already",
+                f"there is a sweep of {counted(self._planning.count, 'layer')} already",
                 where=self.folder,
                 fix="Ask for more layers (--count) or more --rounds, another --seed, or replace it (--replace)",
             )

@@ -30,6 +30,12 @@ _SILENT = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true", "MLFLOW_S
 
 _SQLITE = "sqlite:///"
 
+#: Schemes of tracking URIs (MLflow's documentation of its tracking server and of backend stores); a database's may name
+#: its driver behind a plus.
+_SCHEMES = frozenset(
+    {"http", "https", "file", "sqlite", "postgresql", "mysql", "mssql", "databricks", "databricks-uc", "uc"}
+)
+
 
 class TrackingError(EdgewattError):
     """Tracking failed, and what was to be tracked is there."""
@@ -50,9 +56,10 @@ def checked_uri(uri: str) -> str:
     """Check that a tracking URI is one that MLflow can have.
 
     Raises:
-        EdgewattError: It has no scheme.
+        EdgewattError: Its scheme is none of MLflow's.
     """
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
+    scheme, colon, _ = uri.partition(":")
+    if scheme.lower().partition("+")[0] not in _SCHEMES or not (colon or scheme.startswith("databricks")):
         raise EdgewattError(
             f"{uri!r} is no tracking URI",
             fix="Give the address of a server, http://HOST:5000, or a database, sqlite:///mlflow.db",

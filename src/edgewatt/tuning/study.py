@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import warnings
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +50,14 @@ def open_studies(path: Path, names: Mapping[str, Mapping[str, Any]], *, prune: b
     pruner = optuna.pruners.MedianPruner(n_warmup_steps=1) if prune else optuna.pruners.NopPruner()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _refuse_foreign(path)
         storage = _storage(path)
         studies = {
             name: optuna.create_study(study_name=name, storage=storage, pruner=pruner, load_if_exists=True)
             for name in names
         }
+    except EdgewattError:
+        raise
     # A database's errors are of its own kinds.
     except Exception as error:
         reason = str(error).splitlines()
@@ -65,6 +70,20 @@ def open_studies(path: Path, names: Mapping[str, Mapping[str, Any]], *, prune: b
         _check_about(studies[name], about, path)
         _end_unfinished(studies[name])
     return studies
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a database of something else, to which tables of studies would be added.
+
+    Raises:
+        EdgewattError: It holds tables, and none of studies.
+    """
+    if path.suffix in _JOURNALS or not path.is_file():
+        return
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and "studies" not in tables:
+        raise EdgewattError("this database is no study", where=path, fix="Name another file with --study")
 
 
 def finished(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:

@@ -12,6 +12,7 @@ from edgewatt.formats.training_tables import table_path
 from edgewatt.networks.layer import LayerKind
 from edgewatt.results.mapped import is_mapped
 from edgewatt.results.recording import is_recording
+from edgewatt.wording import counted
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,14 @@ class Contents:
     others: tuple[str, ...]
 
     def __str__(self) -> str:
-        kind = {"raw": "recordings", "preprocessed": "mapped networks", "training": "networks' training tables"}
+        number = len(self.networks)
+        told = {
+            "raw": counted(number, "recording"),
+            "preprocessed": counted(number, "mapped network"),
+            "training": f"training tables of {counted(number, 'network')}",
+        }
         rest = f"; nothing in {', '.join(self.others)}" if self.others else ""
-        return f"{len(self.networks)} {kind[self.stage]}{rest}"
+        return told[self.stage] + rest
 
 
 def data_set(folder: Path) -> Contents:

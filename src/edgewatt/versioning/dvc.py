@@ -17,6 +17,7 @@ from edgewatt.extras import check_extra
 _SILENT = {"DVC_NO_ANALYTICS": "true"}
 
 _ERROR = "ERROR:"
+_FIX = "`dvc status` and `dvc remote list` in that folder show more; the same command may be given again"
 
 #: DVC takes half a second to start, so one process runs several commands, up to the first that fails.
 _SCRIPT = """
@@ -74,7 +75,7 @@ class Dvc:
             text=True,
         )
         if ended.returncode != 0:
-            raise DvcError(_told(ended.stderr or ended.stdout), where=self.root)
+            raise DvcError(_told(ended.stderr or ended.stdout), where=self.root, fix=_FIX)
         return ended.stdout
 
 

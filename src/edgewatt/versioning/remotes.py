@@ -10,6 +10,7 @@ from pathlib import Path
 
 from edgewatt.errors import EdgewattError
 from edgewatt.versioning.dvc import Dvc
+from edgewatt.versioning.repository import found_repository
 
 #: Names of remotes that are added for an address.
 _NAME = "edgewatt"
@@ -63,6 +64,27 @@ def chosen_remote(dvc: Dvc, remote: str | None) -> tuple[Remote, list[list[str]]
             fix=f"Give its URL or path, a path with a / in it. {_listed(known)}",
         )
     return _added(known, wanted, is_default=default is None)
+
+
+def refuse_unusable(folder: Path, remote: str | None) -> None:
+    """Refuse a remote that cannot be meant, before a repository is made for it.
+
+    Args:
+        folder: The folder of data, absolute.
+        remote: As for `chosen_remote`.
+
+    Raises:
+        EdgewattError: It names nothing, or there is no repository that could know it by its name.
+    """
+    if remote is not None and not remote.strip():
+        raise EdgewattError("the remote has no name", fix="Give its name, its URL, or a path with a / in it")
+    if found_repository(folder) is None and (remote is None or not is_address(remote)):
+        told = "no remote is named" if remote is None else f"there is no remote {remote!r}"
+        raise EdgewattError(
+            f"{told}, and the folder is in no DVC repository yet",
+            where=folder,
+            fix="Give the remote's URL, or a path with a / in it: --remote URL",
+        )
 
 
 def is_address(remote: str) -> bool:

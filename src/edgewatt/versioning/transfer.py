@@ -13,7 +13,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.formats.atomic import write_bytes
 from edgewatt.versioning.contents import Contents, data_set
 from edgewatt.versioning.dvc import Dvc, DvcError, pointer_of
-from edgewatt.versioning.remotes import Remote, chosen_remote, without_credentials
+from edgewatt.versioning.remotes import Remote, chosen_remote, refuse_unusable, without_credentials
 from edgewatt.versioning.repository import git_top, repository_of
 
 
@@ -66,6 +66,7 @@ def push_data(folder: Path, remote: str | None = None) -> Transfer:
     """
     contents = data_set(folder)
     place = _absolute(folder)
+    refuse_unusable(place, remote)
     dvc, is_new = repository_of(place)
     chosen, first = chosen_remote(dvc, remote)
     to = ["push", "--remote", chosen.name, *_path(dvc, pointer_of(place))]
@@ -94,6 +95,7 @@ def pull_data(folder: Path, remote: str | None = None, *, rev: str | None = None
             where=folder,
             fix=f"Put {pointer.name} beside it, which `edgewatt data push` wrote",
         )
+    refuse_unusable(place, remote)
     before = pointer.read_bytes() if pointer.is_file() else None
     wanted = before if rev is None else _pointer_at(place, pointer, rev)
     dvc, is_new = repository_of(place)
@@ -146,13 +148,21 @@ def _pointer_at(folder: Path, pointer: Path, rev: str) -> bytes:
     """The pointer as it is in a revision of the git repository."""
     top = git_top(folder)
     if top is None:
-        raise EdgewattError("revisions are those of git, and the folder is in no git repository", where=folder)
+        raise EdgewattError(
+            "revisions are those of git, and the folder is in no git repository",
+            where=folder,
+            fix=f"Leave --rev away: {pointer.name} beside the folder then says what belongs in it",
+        )
+    if not rev or rev.startswith("-"):
+        raise EdgewattError(f"{rev!r} is no revision", where=top, fix="Name a commit, a branch or a tag")
     name = f"{rev}:{pointer.relative_to(top).as_posix()}"
     shown = subprocess.run(["git", "-C", str(top), "show", "--end-of-options", name], capture_output=True)
     if shown.returncode != 0:
         reason = shown.stderr.decode(errors="replace").strip().splitlines()
         raise EdgewattError(
-            f"{pointer.name} is not in the revision {rev!r}: {reason[-1] if reason else 'git said nothing'}", where=top
+            f"{pointer.name} is not in the revision {rev!r}: {reason[-1] if reason else 'git said nothing'}",
+            where=top,
+            fix="Name a commit, a branch or a tag in which it was committed (git log)",
         )
     return shown.stdout
 

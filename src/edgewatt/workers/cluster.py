@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from edgewatt.errors import EdgewattError, warn
+from edgewatt.extras import check_extra
 from edgewatt.workers import cluster_worker
 from edgewatt.workers.base import Attempt, Place
 from edgewatt.workers.cluster_worker import Seen, Software
@@ -20,6 +21,7 @@ _ANSWER_S = 10.0
 _GOODBYE_S = 2.0
 #: Tasks handed out for each thread of a worker: the next one is there when one ends.
 _AHEAD = 2
+_START = "Start one with `dask scheduler`; it prints its address, like tcp://host:8786"
 
 
 class DaskCluster(Place):
@@ -153,25 +155,22 @@ class DaskCluster(Place):
 
 
 def _connect(address: str) -> Any:
-    try:
-        from distributed import Client
-        from distributed.comm import get_address_host_port
-    except ImportError as error:
-        raise EdgewattError(
-            "a cluster needs Dask, which is not installed", fix="pip install 'edgewatt[cluster]'"
-        ) from error
+    check_extra("distributed", "cluster", "a cluster needs Dask, which is not installed")
+    from distributed import Client
+    from distributed.comm import get_address_host_port
+
     _silence()
+    if not address.strip():
+        raise EdgewattError("the scheduler has no address", fix=_START)
     try:
         if Path(address).is_file():
             return Client(scheduler_file=address, timeout=_ANSWER_S, set_as_default=False)
-        get_address_host_port(address)
+        _, port = get_address_host_port(address)
+        if not 0 < port < 2**16:
+            raise ValueError(f"there is no port {port}")
         return Client(address, timeout=_ANSWER_S, set_as_default=False)
     except (OSError, ValueError, ImportError) as error:
-        raise EdgewattError(
-            f"no Dask scheduler answers: {error}",
-            where=address,
-            fix="Start one with `dask scheduler`; it prints its address, like tcp://host:8786",
-        ) from error
+        raise EdgewattError(f"no Dask scheduler answers: {error}", where=address, fix=_START) from error
 
 
 def _silence() -> None:
