@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,39 @@ def error_bars(estimates: Sequence[Estimate | None], factor: float = 1.0) -> dic
         "color": MUTED,
         "thickness": 1,
         "width": 0,
+    }
+
+
+def points_by_kind(kinds: Sequence[LayerKind], values: Callable[[list[int]], Figure]) -> list[Figure]:
+    """Points in the colours of their kinds.
+
+    Args:
+        kinds: The kind of each point.
+        values: What a trace of some of the points, given by their indices, shows: `x`, `y` and `hovertext`.
+
+    Returns:
+        A trace for each kind that there is.
+    """
+    traces = []
+    for kind in LayerKind:
+        chosen = [index for index, one in enumerate(kinds) if one is kind]
+        if chosen:
+            marker = {"color": KIND_COLOURS[kind], "size": 9, "opacity": 0.8, "line": {"width": 1}}
+            fixed = {"type": "scatter", "mode": "markers", "name": kind.value, "marker": marker, "hoverinfo": "text"}
+            traces.append(fixed | values(chosen))
+    return traces
+
+
+def line_of(x: Iterable[float], y: Iterable[float], name: str, colour: str, dash: str) -> Figure:
+    """A line to compare points with."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": rounded(x),
+        "y": rounded(y),
+        "line": {"color": colour, "dash": dash, "width": 1.5},
+        "hoverinfo": "skip",
     }
 
 

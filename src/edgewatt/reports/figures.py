@@ -17,8 +17,10 @@ from edgewatt.reports.figure_parts import (
     hover_of,
     layout_of,
     level,
+    line_of,
     logarithmic,
     plain,
+    points_by_kind,
     rounded,
     value_of,
     without_legend,
@@ -261,41 +263,25 @@ def measured_against_predicted(
     points = [(layer, a, b) for layer, a, b in points if a is not None and b is not None and min(a.value, b.value) > 0]
     if not points:
         return None
-    traces = []
-    for kind in LayerKind:
-        chosen = [point for point in points if point[0].kind is kind]
-        if chosen:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": kind.value,
-                    "x": rounded(a.value * factor for _, a, _ in chosen),
-                    "y": rounded(b.value * factor for _, _, b in chosen),
-                    "error_x": error_bars([a for _, a, _ in chosen], factor),
-                    "error_y": error_bars([b for _, _, b in chosen], factor),
-                    "marker": {"color": KIND_COLOURS[kind], "size": 9, "opacity": 0.85, "line": {"width": 1}},
-                    "hovertext": [
-                        f"{plain(short_name(layer.name))}<br>measured {significant(a.value * factor)} {unit}, "
-                        f"predicted {significant(b.value * factor)} {unit} ({b.value / a.value - 1:+.0%})"
-                        for layer, a, b in chosen
-                    ],
-                    "hoverinfo": "text",
-                }
-            )
+
+    def values_of(chosen: list[int]) -> Figure:
+        some = [points[index] for index in chosen]
+        return {
+            "x": rounded(a.value * factor for _, a, _ in some),
+            "y": rounded(b.value * factor for _, _, b in some),
+            "error_x": error_bars([a for _, a, _ in some], factor),
+            "error_y": error_bars([b for _, _, b in some], factor),
+            "hovertext": [
+                f"{plain(short_name(layer.name))}<br>measured {significant(a.value * factor)} {unit}, "
+                f"predicted {significant(b.value * factor)} {unit} ({b.value / a.value - 1:+.0%})"
+                for layer, a, b in some
+            ],
+        }
+
+    traces = points_by_kind([layer.kind for layer, _, _ in points], values_of)
     values = [value.value * factor for _, a, b in points for value in (a, b)]
     ends = [min(values) / 1.3, max(values) * 1.3]
-    traces.append(
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": "both agree",
-            "x": rounded(ends),
-            "y": rounded(ends),
-            "line": {"color": MUTED, "dash": "dash", "width": 1.5},
-            "hoverinfo": "skip",
-        }
-    )
+    traces.append(line_of(ends, ends, "both agree", MUTED, "dash"))
     layout = layout_of(f"Measured ({unit})", f"Predicted ({unit})", height=380)
     logarithmic(layout, traces)
     return {"data": traces, "layout": layout}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from edgewatt.networks.layer import LayerKind
 from edgewatt.reports.figure_parts import (
-    KIND_COLOURS,
     MUTED,
     WARM,
     Figure,
     hover_of,
     layout_of,
+    line_of,
     logarithmic,
+    points_by_kind,
     rounded,
     value_of,
 )
@@ -38,25 +38,19 @@ def roofline(result: NetworkResult, quantity: str, peaks: Peaks | None) -> Figur
     if len(points) < 2:
         return None
     title, unit = _WORDS[quantity]
-    traces = []
-    for kind in LayerKind:
-        chosen = [point for point in points if point[0].kind is kind]
-        if chosen:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": kind.value,
-                    "x": rounded(amount / 1e6 for _, amount, _ in chosen),
-                    "y": rounded(runtime * 1e3 for _, _, runtime in chosen),
-                    "marker": {"color": KIND_COLOURS[kind], "size": 9, "opacity": 0.8, "line": {"width": 1}},
-                    "hovertext": [
-                        f"{hover_of(result, layer)}<br>{significant(amount / runtime / 1e9)} {unit}"
-                        for layer, amount, runtime in chosen
-                    ],
-                    "hoverinfo": "text",
-                }
-            )
+
+    def values_of(chosen: list[int]) -> Figure:
+        some = [points[index] for index in chosen]
+        return {
+            "x": rounded(amount / 1e6 for _, amount, _ in some),
+            "y": rounded(runtime * 1e3 for _, _, runtime in some),
+            "hovertext": [
+                f"{hover_of(result, layer)}<br>{significant(amount / runtime / 1e9)} {unit}"
+                for layer, amount, runtime in some
+            ],
+        }
+
+    traces = points_by_kind([layer.kind for layer, _, _ in points], values_of)
     amounts = [amount for _, amount, _ in points]
     best = max(amount / runtime for _, amount, runtime in points)
     traces.append(_line(amounts, best, f"best rate seen, {significant(best / 1e9)} {unit}", MUTED, "dash"))
@@ -72,15 +66,7 @@ def roofline(result: NetworkResult, quantity: str, peaks: Peaks | None) -> Figur
 def _line(amounts: list[float], rate: float, name: str, colour: str, dash: str) -> Figure:
     """The least runtimes at a rate."""
     ends = [min(amounts), max(amounts)]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": rounded(end / 1e6 for end in ends),
-        "y": rounded(end / rate * 1e3 for end in ends),
-        "line": {"color": colour, "dash": dash, "width": 1.5},
-        "hoverinfo": "skip",
-    }
+    return line_of((end / 1e6 for end in ends), (end / rate * 1e3 for end in ends), name, colour, dash)
 
 
 def _amount(layer: LayerResult, quantity: str) -> float:

@@ -50,6 +50,14 @@ class Estimate:
             return None
         return (self.high - self.low) / 2 / float(stdtrit(self.degrees, 0.95))
 
+    def widened(self, error: float) -> Estimate:
+        """The estimate with another, independent error of that standard deviation; without an interval it stays so."""
+        own = self.standard_error
+        if own is None:
+            return self
+        half = sqrt(own**2 + error**2) * float(stdtrit(self.degrees, 0.95))
+        return replace(self, low=self.value - half, high=self.value + half)
+
     def scaled(self, factor: float) -> Estimate:
         """The estimate in another unit."""
         low, high = (None if end is None else end * factor for end in (self.low, self.high))

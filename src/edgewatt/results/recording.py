@@ -24,6 +24,7 @@ from edgewatt.formats.run_folders import idle_power_file
 from edgewatt.formats.run_info import RunInfo, read_run_info
 from edgewatt.mapping.run import map_recording
 from edgewatt.mapping.window import compute_latency_start_end_times
+from edgewatt.results.beat import beat_error_w
 from edgewatt.results.environment import clocks_text, environment_findings, recorded_environment
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.mapped import made_of_mapping, mapping_findings, plain_text
@@ -168,7 +169,8 @@ def _run_power(trace: PowerTrace | None) -> Estimate | None:
         return None
     edges = np.linspace(trace.start_s[0], trace.end_s[-1], _BLOCKS + 1)
     energies = _energies(trace, edges)
-    return None if energies is None else Estimate.of_values(energies / np.diff(edges))
+    found = None if energies is None else Estimate.of_values(energies / np.diff(edges))
+    return None if found is None else found.widened(beat_error_w(trace))
 
 
 def _run_energy(trace: PowerTrace | None) -> Estimate | None:
@@ -178,7 +180,9 @@ def _run_energy(trace: PowerTrace | None) -> Estimate | None:
     cycles = len(trace.start_s)
     place = np.linspace(0, cycles, min(_BLOCKS, cycles) + 1).round().astype(np.int64)
     energies = _energies(trace, np.append(trace.start_s, trace.end_s[-1])[place])
-    return None if energies is None else Estimate.of_values(energies / np.diff(place))
+    found = None if energies is None else Estimate.of_values(energies / np.diff(place))
+    pitch_s = (trace.end_s[-1] - trace.start_s[0]) / cycles
+    return None if found is None else found.widened(beat_error_w(trace) * float(pitch_s))
 
 
 def _energies(trace: PowerTrace, edges: NDArray[np.float64]) -> NDArray[np.float64] | None:
