@@ -1,7 +1,9 @@
 """What an adaptive sweep saves: errors on layers of unseen architectures after so many layers, drawn and picked.
 
 The ways are: layers that fill the space (designed); the default sweep, half of them and half of the layers of other
-architectures (drawn); and the adaptive sweep (picked).
+architectures (drawn); and the adaptive sweep: without knowing that there are such architectures (picked blindly), as
+one that knows the shapes of their layers, as it does of all shipped architectures, and has measured none of them
+(picked), and as one that is aimed at them (aimed).
 
 On the simulated board, whose truth is known: a layer's power and runtime are the truth, off by as much as repeated
 measurements of it are (--noise), so that a sweep of hundreds of layers takes seconds. The architectures that are
@@ -15,8 +17,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,6 +39,7 @@ from edgewatt.simulation.roofline import layer_truth
 from edgewatt.sweep.adaptive import DRAWN_SHARE, Picker
 from edgewatt.sweep.limits import SIMULATED_MEMORY_BYTES, Limits
 from edgewatt.sweep.sequence import KIND_SHARES, Candidate, after, sweep_sequence
+from edgewatt.sweep.shipped import layers_of_networks
 from edgewatt.sweep.single import SingleLayer
 from edgewatt.sweep.tables import swept_tables
 
@@ -116,12 +121,14 @@ def designed(seed: int, counts: Sequence[int], test: Sequence[Layer], noise: flo
     return result
 
 
-def picked(seed: int, counts: Sequence[int], test: Sequence[Layer], noise: float) -> dict[int, dict[Target, float]]:
-    """Errors after so many layers of an adaptive sweep."""
+def picked(
+    seed: int, counts: Sequence[int], test: Sequence[Layer], noise: float, **known_of: tuple[Any, ...]
+) -> dict[int, dict[Target, float]]:
+    """Errors after so many layers of an adaptive sweep; `known_of` is what its picker knows of the architectures."""
     board = Simulated(noise, np.random.default_rng([seed, 1]), [], {})
     limits, known = Limits(SIMULATED_MEMORY_BYTES), set[SingleLayer]()
     sequence = after(sweep_sequence(KINDS, limits, seed, leave_out=TEST), known)
-    picker = Picker(KINDS, limits, seed, PRECISION, TEST)
+    picker = Picker(KINDS, limits, seed, PRECISION, TEST, **known_of)
     board.measure(islice(sequence, FIRST))
     result = {}
     for count in sorted(counts):
@@ -151,7 +158,9 @@ def main() -> None:
         for way, measure, counts in (
             ("designed", designed, given.counts),
             ("drawn", drawn, given.counts),
+            ("picked blindly", partial(picked, unknown=TEST), given.adaptive_counts),
             ("picked", picked, given.adaptive_counts),
+            ("aimed", partial(picked, aims=layers_of_networks(TEST)), given.adaptive_counts),
         ):
             for count, found in measure(seed, [int(c) for c in counts.split(",")], test, given.noise).items():
                 rows.append({"seed": seed, "way": way, "layers": count} | {t.value: e for t, e in found.items()})

@@ -36,6 +36,8 @@ def test_a_sweep_tells_how_long_it_takes_and_what_it_found(tmp_path: Path) -> No
         (["--board", "orin-nano", "--backend", "onnxruntime"], "--board"),
         (["--board", "nano-orin", "--backend", "simulated"], "nano-orin"),
         (["--target-error", "5"], "--target-error"),
+        (["--networks", "lenet"], "leave --networks away"),
+        (["--networks", "nobody", "--adaptive", "--backend", "simulated"], "'nobody'"),
     ],
 )
 def test_options_that_cannot_be(tmp_path: Path, given: list[str], told: str) -> None:

@@ -31,6 +31,10 @@ def sweep(
             metavar="PERCENT", min=0.0, help="With --adaptive: end once predictors are off by no more than this."
         ),
     ] = None,
+    networks: Annotated[
+        list[str] | None,
+        typer.Option(help="With --adaptive: aim at these, too: architectures, ONNX files or engines, by commas."),
+    ] = None,
     backend: Annotated[str | None, typer.Option(help="What runs them, as for `record`.")] = None,
     board: Annotated[str | None, typer.Option(help="With the simulated backend: the board.")] = None,
     sensor: Annotated[str | None, typer.Option(help="What to log, as for `record`; none for runtimes alone.")] = None,
@@ -53,6 +57,7 @@ def sweep(
         seed=seed,
         adaptive=adaptive,
         target_error=None if target_error is None else target_error / 100,
+        networks=tuple(split(networks)),
         rounds=rounds,
         seconds=seconds,
         precision=dtype,

@@ -20,6 +20,7 @@ def test_a_tree_by_hand() -> None:
     )
     rows = np.array([[9.0, 2.5], [0.0, 2.6]])
     assert forest.predict_trees(rows).tolist() == [[10.0, 7.0], [20.0, 7.0]]
+    assert forest.leaves(rows).tolist() == [[1, 3], [2, 3]]
 
 
 def test_says_what_scikit_learn_says() -> None:

@@ -172,7 +172,7 @@ def test_an_adaptive_sweep_picks_and_ends_when_it_is_good_enough(tmp_path: Path)
     assert run.error <= 0.9
     assert sum(layer.repeat_of is None for layer in run.layers) == 20
     more = record_sweep(tmp_path, backend="simulated", options=quick(30, **given))
-    assert Counter(layer.origin for layer in more.layers if layer.repeat_of is None)["adaptive"] == 8
+    assert Counter(layer.origin for layer in more.layers if layer.repeat_of is None)["adaptive"] == 9
 
 
 def test_a_backend_that_fuses_nothing_is_known_by_its_trial() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import Field
+
 from edgewatt.errors import FormatError
 from edgewatt.formats.checked import FileModel, read_checked, write_checked
 
@@ -65,6 +67,7 @@ class SweepPlan(FileModel):
         seed: Draws the layers.
         kinds: Kinds of layers.
         adaptive: Whether layers are picked where predictors know least.
+        networks: Networks that picked layers were aimed at last, beside the shipped architectures.
         memory_bytes: Memory that no layer may take more than an eighth of.
         precision: What layers compute in.
         layers: The layers that were chosen until now.
@@ -75,6 +78,7 @@ class SweepPlan(FileModel):
     seed: int
     kinds: list[str]
     adaptive: bool
+    networks: list[str] = Field(default_factory=list)
     memory_bytes: int
     precision: str
     layers: list[SweptLayer]

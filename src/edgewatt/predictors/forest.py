@@ -42,13 +42,21 @@ class Forest:
         Args:
             features: Shape (rows, columns).
         """
+        values: Array = self.value[self.leaves(features)]
+        return values
+
+    def leaves(self, features: Array) -> Integers:
+        """Index of the leaf that each row arrives at in each tree, shape (rows, trees).
+
+        Args:
+            features: Shape (rows, columns).
+        """
         rows = np.arange(len(features))[:, None]
-        node = np.broadcast_to(self.roots, (len(features), len(self.roots))).copy()
+        node: Integers = np.broadcast_to(self.roots, (len(features), len(self.roots))).copy()
         while True:
             split = self.feature[node]
             if (split == LEAF).all():
-                values: Array = self.value[node]
-                return values
+                return node
             # A leaf is its own child, so rows that have arrived stay.
             goes_left = features[rows, np.maximum(split, 0)] <= self.threshold[node]
             node = np.where(goes_left, self.left[node], self.right[node])

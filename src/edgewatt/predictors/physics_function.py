@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.anchors import Anchors
@@ -98,6 +99,16 @@ class PhysicsFunction:
             EdgewattError: A column is missing.
         """
         return self.estimate_amounts(layer_amounts(kind, table, self.detailed))
+
+    def leaves(self, table: pl.DataFrame) -> NDArray[np.int64]:
+        """The leaf of each tree that each layer is in: layers in one leaf are not told apart, shape (rows, trees).
+
+        Raises:
+            EdgewattError: A column is missing.
+        """
+        assert self.kind is not None, "a function for all kinds must be told which"
+        amounts = layer_amounts(self.kind, table, self.detailed)
+        return self.forest.leaves(tree_columns(tree_features(amounts, self.time), amounts, self.features))
 
     def estimate_amounts(self, amounts: LayerAmounts) -> Estimate:
         """Predict layers given by their amounts."""

@@ -1,14 +1,18 @@
 """Which layers to measure next: where predictors know least of what real networks use.
 
 Predictors are trained on what is there. How wide their intervals are at each different layer of the shipped
-architectures, and with less weight at designed ones, is what is to be lowered. A candidate lowers it at the layers that
-it is like:
+architectures and of the networks that the sweep is aimed at, and with less weight at designed ones, is what is to be
+lowered. A candidate lowers it at the layers that it is like:
 
     gain(candidate) = sum over layers of   weight x spread^2 x (how alike they are - how alike one already picked is)+
 
+How alike two layers are is the share of the predictor's trees that tell neither from the other: what is measured of
+one is then what that tree says of both. So the trees, which learn what matters, say what likeness is. (L. Breiman and
+A. Cutler call it proximity, "Random Forests", manual of version 4, 2004.)
+
 Picking the candidate of the greatest gain again and again (a facility location; G. Nemhauser et al., "An analysis of
 approximations for maximizing submodular set functions", Mathematical Programming 14, 1978) keeps a batch diverse: what
-is near to one that was picked gains little more. A fifth of each batch is drawn as in a sweep that is not adaptive: it
+is near to one that was picked gains little more. A tenth of each batch is drawn as in a sweep that is not adaptive: it
 finds what nobody expected, and how far predictors are off on it says how far they are off.
 """
 
@@ -25,11 +29,10 @@ import polars as pl
 from edgewatt.dataset.features import feature_frame
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.neuralpower import MINIMUM_ROWS
-from edgewatt.predictors.physical_features import DISTANCE_FEATURES, physical_features
-from edgewatt.predictors.physics import layer_amounts
+from edgewatt.predictors.physics_function import PhysicsFunction
 from edgewatt.predictors.physics_predictor import PhysicsPredictor
 from edgewatt.predictors.targets import Target, target_values
-from edgewatt.predictors.terms import Array, stack
+from edgewatt.predictors.terms import Array
 from edgewatt.sweep.limits import Limits
 from edgewatt.sweep.sequence import KIND_SHARES, Candidate, sweep_sequence
 from edgewatt.sweep.shipped import shipped_layers
@@ -37,13 +40,14 @@ from edgewatt.sweep.single import SingleLayer
 
 #: Candidates of all kinds that a batch is picked from.
 _POOL = 1500
-#: Share of a batch that is drawn, not picked.
-DRAWN_SHARE = 0.2
-#: Layers whose features differ by so many standard deviations altogether are alike to exp(-1/2). Of 0.35, 0.5, 1 and 2
-#: this one came out best on the simulated board (benchmarks/sweep.py, seeds 0 and 1).
-_ALIKE = 0.5
+#: Share of a batch that is drawn, not picked. Of 0, 0.1 and 0.2 this one came out best on the simulated board
+#: (benchmarks/sweep.py, seeds 0 to 3).
+DRAWN_SHARE = 0.1
+#: Layers that each leaf holds at least, of trees that tell what is alike: those of one layer tell too many apart
+#: (1, 2, 3 and 4 were tried, likewise).
+_ROWS_A_LEAF = 2
 #: What designed layers count altogether, where those of the architectures count 1: without them runtimes come out
-#: worse, with as much weight as those powers do (0, 0.5 and 1.5 were tried).
+#: worse, with as much weight as those powers do (0.1, 0.3 and 1 were tried).
 _DESIGNED_WEIGHT = 0.3
 #: No interval is narrower: below it is noise.
 _LEAST_SPREAD = 0.03
@@ -60,7 +64,9 @@ class Picker:
         limits: What the board holds.
         seed: The sweep's.
         precision: What layers compute in.
-        leave_out: Architectures that are taken not to be known.
+        leave_out: Architectures that none of the candidates are from.
+        unknown: Architectures that are taken not to be known: their layers are not to be told.
+        aims: Layers of further networks that are to be told; together they count as much as all architectures.
         tails: Whether layers have activations and residual additions.
     """
 
@@ -69,6 +75,8 @@ class Picker:
     seed: int
     precision: str
     leave_out: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    aims: tuple[SingleLayer, ...] = ()
     tails: bool = True
 
     def pick(self, tables: Tables, count: int, known: set[SingleLayer]) -> list[Candidate]:
@@ -97,34 +105,19 @@ class Picker:
         return wanted
 
     def _pick_kind(self, kind: LayerKind, tables: Tables, count: int, new: list[int]) -> list[int]:
-        places = self._places[kind]
-        spread = self._spread(kind, tables)
-        if spread is None or not len(places.weights):
+        parts = [
+            _Part.of(function, self._wanted[kind], self._candidates[kind][new], self._weights[kind])
+            for function in _functions(kind, tables)
+        ]
+        if not parts:
             return new[:count]
-        value = places.weights * np.maximum(spread**2 - _LEAST_SPREAD**2, 1e-6)
-        alike = places.alike[new]
-        covered = np.zeros(len(value))
         picked: list[int] = []
         for _ in range(min(count, len(new))):
-            gains = np.maximum(alike - covered, 0.0) @ value
+            gains = np.sum([part.gains() for part in parts], axis=0)
             gains[picked] = -1.0
-            best = int(gains.argmax())
-            picked.append(best)
-            covered = np.maximum(covered, alike[best])
+            picked.append(int(gains.argmax()))
+            parts = [part.after(picked[-1]) for part in parts]
         return [new[index] for index in picked]
-
-    def _spread(self, kind: LayerKind, tables: Tables) -> Array | None:
-        """How unsure predictors are of each wanted layer of a kind, in the logarithm; None where there are too few."""
-        parts = []
-        for target in Target:
-            if kind not in tables:
-                continue
-            y = target_values(tables[kind], target)
-            rows = np.flatnonzero(np.isfinite(y))
-            if len(rows) >= MINIMUM_ROWS:
-                predictor = PhysicsPredictor(kind, target).fit(tables[kind][rows], y[rows], None, tables)
-                parts.append(predictor.function_.estimate(self._wanted[kind]).spread)
-        return np.sqrt(np.mean(np.square(parts), axis=0)) if parts else None
 
     @cached_property
     def _pool(self) -> dict[LayerKind, list[Candidate]]:
@@ -135,36 +128,35 @@ class Picker:
         return pool
 
     @cached_property
-    def _weights(self) -> dict[LayerKind, dict[SingleLayer, float]]:
+    def _weighed(self) -> dict[LayerKind, dict[SingleLayer, float]]:
         """The layers that predictors should know, and what each counts."""
         found = {}
         for kind in self.kinds:
-            counted = shipped_layers(kind, self.leave_out, tails=self.tails)
-            weights = {layer: number**0.5 for layer, number in counted.items() if self.limits.admit(layer)}
+            shipped = [
+                layer for layer in shipped_layers(kind, self.unknown, tails=self.tails) if self.limits.admit(layer)
+            ]
+            aims = list(dict.fromkeys(layer for layer in self.aims if layer.kind is kind))
             designed = [candidate.layer for candidate in self._pool[kind] if candidate.origin == "design"]
-            designed = designed[-max(len(weights), 1) :]
-            one = _DESIGNED_WEIGHT * (sum(weights.values()) or 1.0) / max(len(designed), 1)
-            found[kind] = {**dict.fromkeys(designed, one), **weights}
+            designed = designed[-max(len(shipped), 1) :]
+            total = float(max(len(shipped), 1))
+            weights = dict.fromkeys(designed, _DESIGNED_WEIGHT * total / max(len(designed), 1))
+            weights |= dict.fromkeys(shipped, 1.0)
+            for layer in aims:
+                weights[layer] = weights.get(layer, 0.0) + total / len(aims)
+            found[kind] = weights
         return found
 
     @cached_property
-    def _wanted(self) -> dict[LayerKind, pl.DataFrame]:
-        return {kind: self._described(kind, list(layers)) for kind, layers in self._weights.items()}
+    def _weights(self) -> dict[LayerKind, Array]:
+        return {kind: np.array(list(found.values()), dtype=np.float64) for kind, found in self._weighed.items()}
 
     @cached_property
-    def _places(self) -> dict[LayerKind, _Places]:
-        result = {}
-        for kind, weights in self._weights.items():
-            wanted = _features(kind, self._wanted[kind])
-            pool = _features(kind, self._described(kind, [candidate.layer for candidate in self._pool[kind]]))
-            both = np.vstack([wanted, pool])
-            centre, scale = both.mean(axis=0), both.std(axis=0)
-            scale[scale < 1e-9] = np.inf  # the same for all: no difference
-            wanted, pool = (wanted - centre) / scale, (pool - centre) / scale
-            squares = (pool**2).sum(axis=1)[:, None] + (wanted**2).sum(axis=1) - 2.0 * pool @ wanted.T
-            alike = np.exp(-np.maximum(squares, 0.0) / (2.0 * _ALIKE**2))
-            result[kind] = _Places(alike, np.array(list(weights.values()), dtype=np.float64))
-        return result
+    def _wanted(self) -> dict[LayerKind, pl.DataFrame]:
+        return {kind: self._described(kind, list(layers)) for kind, layers in self._weighed.items()}
+
+    @cached_property
+    def _candidates(self) -> dict[LayerKind, pl.DataFrame]:
+        return {kind: self._described(kind, [one.layer for one in pool]) for kind, pool in self._pool.items()}
 
     def _described(self, kind: LayerKind, layers: Sequence[SingleLayer]) -> pl.DataFrame:
         named = [layer.layer(str(index), self.precision) for index, layer in enumerate(layers)]
@@ -172,18 +164,47 @@ class Picker:
 
 
 @dataclass(frozen=True, eq=False)
-class _Places:
-    """Where candidates and wanted layers lie.
+class _Part:
+    """What one predictor says of candidates and wanted layers.
 
     Attributes:
         alike: How alike each candidate and each wanted layer are, from 0 to 1, shape (candidates, wanted).
-        weights: What each wanted layer counts, shape (wanted,).
+        value: What each wanted layer is worth that is known, shape (wanted,); 1 in sum.
+        covered: How alike the picked one that it is most like is to each wanted layer, shape (wanted,).
     """
 
     alike: Array
-    weights: Array
+    value: Array
+    covered: Array
+
+    @classmethod
+    def of(cls, function: PhysicsFunction, wanted: pl.DataFrame, candidates: pl.DataFrame, weights: Array) -> _Part:
+        unsure = function.estimate(wanted).spread ** 2 - _LEAST_SPREAD**2
+        value = weights * np.maximum(unsure, 1e-6)
+        alike = np.zeros((candidates.height, wanted.height))
+        for candidate, layer in zip(function.leaves(candidates).T, function.leaves(wanted).T, strict=True):
+            alike += candidate[:, None] == layer
+        return cls(alike / len(function.forest.roots), value / value.sum(), np.zeros(wanted.height))
+
+    def gains(self) -> Array:
+        """What each candidate gains, shape (candidates,)."""
+        gains: Array = np.maximum(self.alike - self.covered, 0.0) @ self.value
+        return gains
+
+    def after(self, picked: int) -> _Part:
+        """The same once a candidate is picked."""
+        return _Part(self.alike, self.value, np.maximum(self.covered, self.alike[picked]))
 
 
-def _features(kind: LayerKind, table: pl.DataFrame) -> Array:
-    features = physical_features(layer_amounts(kind, table, detailed=True))
-    return stack(features, DISTANCE_FEATURES)
+def _functions(kind: LayerKind, tables: Tables) -> list[PhysicsFunction]:
+    """Predictors of a kind, one a target; none where there are too few layers."""
+    found = []
+    for target in Target:
+        if kind not in tables:
+            continue
+        y = target_values(tables[kind], target)
+        rows = np.flatnonzero(np.isfinite(y))
+        if len(rows) >= MINIMUM_ROWS:
+            predictor = PhysicsPredictor(kind, target, min_samples_leaf=_ROWS_A_LEAF)
+            found.append(predictor.fit(tables[kind][rows], y[rows], None, tables).function_)
+    return found

@@ -20,6 +20,8 @@ class SweepOptions:
         seed: Draws layers, weights, inputs and the order of visits.
         adaptive: Whether layers are picked where predictors know least.
         target_error: An adaptive sweep ends once predictors are off by no more than this (MAPE, as a fraction).
+        networks: An adaptive sweep is aimed at these, too: architectures, ONNX files or engines, whose layers count as
+            much as those of all shipped architectures.
         rounds: Visits of each layer.
         seconds: Settled time of a visit, at least.
         pause_s: Idle time between visits.
@@ -36,6 +38,7 @@ class SweepOptions:
     seed: int = 0
     adaptive: bool = False
     target_error: float | None = None
+    networks: tuple[str, ...] = ()
     rounds: int = 2
     seconds: float = 1.0
     pause_s: float = 0.5
@@ -48,6 +51,10 @@ class SweepOptions:
             raise EdgewattError("a sweep is of at least one layer", fix="Ask for more (--count)")
         if self.target_error is not None and not self.adaptive:
             raise EdgewattError("--target-error is of an adaptive sweep", fix="Add --adaptive, or leave it away")
+        if self.networks and not self.adaptive:
+            raise EdgewattError(
+                "an adaptive sweep alone is aimed at networks", fix="Add --adaptive, or leave --networks away"
+            )
         if self.target_error is not None and not self.target_error > 0:
             raise EdgewattError(f"no predictor is off by {self.target_error:g}", fix="Ask for an error above 0")
         self.isolation()

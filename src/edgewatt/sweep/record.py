@@ -28,6 +28,7 @@ from edgewatt.sweep.estimate import sweep_seconds, try_backend
 from edgewatt.sweep.limits import SIMULATED_MEMORY_BYTES, Limits, memory_bytes
 from edgewatt.sweep.options import SweepOptions
 from edgewatt.sweep.session import SweepSession
+from edgewatt.sweep.shipped import layers_of_networks
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ def record_sweep(
     """
     options = options or SweepOptions()
     name = f"{PREFIX}seed{options.seed}"
+    aims = layers_of_networks(options.networks)
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_requests())
         if rig is None:
@@ -127,7 +129,7 @@ def record_sweep(
         trials = try_backend(rig)
         surroundings = Surroundings.now(rig, root)
         session = SweepSession(
-            raw_dir / name, rig, options, limits, trials.precision, trials.fuses, surroundings, sensor, progress
+            raw_dir / name, rig, options, limits, trials.precision, trials.fuses, surroundings, sensor, progress, aims
         )
         done = session.begin(replace_existing=replace_existing)
         if before is not None:

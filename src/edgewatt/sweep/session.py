@@ -42,6 +42,7 @@ from edgewatt.sweep.options import SweepOptions
 from edgewatt.sweep.planning import Planning, as_single
 from edgewatt.sweep.reached import drawn_error
 from edgewatt.sweep.sequence import Candidate, after, sweep_sequence
+from edgewatt.sweep.single import SingleLayer
 from edgewatt.sweep.tables import swept_tables
 from edgewatt.wording import counted
 
@@ -65,6 +66,7 @@ class SweepSession:
         surroundings: What is noted around it.
         sensor: What the user asked to log.
         progress: Called before each step.
+        aims: Layers of the networks that an adaptive sweep is aimed at.
     """
 
     folder: Path
@@ -76,6 +78,7 @@ class SweepSession:
     surroundings: Surroundings
     sensor: str | None = None
     progress: Progress | None = None
+    aims: tuple[SingleLayer, ...] = ()
     _built: dict[str, tuple[Layer, CutLayer]] = field(default_factory=dict)
     _planning: Planning = field(default_factory=lambda: Planning(0))
     #: How far predictors were off when it last was looked at; None before.
@@ -110,7 +113,8 @@ class SweepSession:
             run = self._measure(replace_existing=False)
         sequence = sweep_sequence(self.options.kinds, self.limits, self.options.seed, tails=self.tails)
         drawn = after(sequence, self._planning.known())
-        picker = Picker(self.options.kinds, self.limits, self.options.seed, self.precision, tails=self.tails)
+        aims = self.aims if self.tails else tuple(layer.without_tail() for layer in self.aims)
+        picker = Picker(self.options.kinds, self.limits, self.options.seed, self.precision, aims=aims, tails=self.tails)
         while (run is None or run.interrupted is None) and self._planning.count < self.options.count:
             if self._good_enough():
                 break
@@ -232,6 +236,7 @@ class SweepSession:
             seed=self.options.seed,
             kinds=[kind.value for kind in self.options.kinds],
             adaptive=self.options.adaptive,
+            networks=list(self.options.networks),
             memory_bytes=self.limits.memory_bytes,
             precision=self.precision,
             layers=self._planning.layers,

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from edgewatt.errors import EdgewattError
 from edgewatt.networks.architectures import architecture_names, network_layers
 from edgewatt.networks.layer import LayerKind
 from edgewatt.sweep.single import SingleLayer, single_layer
@@ -15,9 +16,27 @@ from edgewatt.sweep.single import SingleLayer, single_layer
 
 @cache
 def architecture_layers(name: str) -> tuple[SingleLayer, ...]:
-    """The layers of an architecture that a sweep could measure, in execution order."""
+    """The layers of an architecture, an ONNX file or an engine that a sweep could measure, in execution order."""
     found = (single_layer(layer) for layer in network_layers(name))
     return tuple(layer for layer in found if layer is not None)
+
+
+def layers_of_networks(networks: Sequence[str]) -> tuple[SingleLayer, ...]:
+    """The different layers of networks that a sweep could measure.
+
+    Args:
+        networks: Architectures, ONNX files or engines.
+
+    Raises:
+        EdgewattError: A network cannot be read, or has no such layer.
+    """
+    found: dict[SingleLayer, None] = {}
+    for name in networks:
+        layers = architecture_layers(name)
+        if not layers:
+            raise EdgewattError("no layer of this network is of a kind that is swept", where=name)
+        found |= dict.fromkeys(layers)
+    return tuple(found)
 
 
 def shipped_layers(kind: LayerKind, leave_out: Sequence[str] = (), *, tails: bool = True) -> Counter[SingleLayer]:
