@@ -23,7 +23,8 @@ from rich.table import Table
 from edgewatt.formats.run_folders import network_of
 from edgewatt.predictors.fit_plan import fit_all, fit_fallbacks
 from edgewatt.predictors.folder import Predictors
-from edgewatt.predictors.network_scores import calibrate, measured_networks, network_sums
+from edgewatt.predictors.measured_networks import measured_networks
+from edgewatt.predictors.network_scores import calibrate, network_sums
 from edgewatt.predictors.training_data import NETWORK, TrainingData, read_training_data
 from edgewatt.predictors.training_metrics import cross_predicted
 from edgewatt.predictors.training_plan import TrainingPlan

@@ -43,7 +43,7 @@ def test_standard_output_that_is_closed(command: str) -> None:
 def test_standard_output_that_is_full(command: str) -> None:
     done = shell(f"edgewatt {command} >/dev/full")
     assert done.returncode == 2
-    assert done.stderr == "error: standard output: No space left on device\n"
+    assert done.stderr.startswith("error: standard output: No space left on device. Free space")
 
 
 def test_an_encoding_that_lacks_characters() -> None:
@@ -60,7 +60,7 @@ def test_numbers_are_not_cut_on_a_narrow_terminal() -> None:
 def test_a_name_that_is_too_long(command: str) -> None:
     done = shell(f"edgewatt {command.format('a' * 5000)}")
     assert done.returncode == 2
-    assert done.stderr.endswith("File name too long\n")
+    assert done.stderr.endswith("File name too long. Choose a shorter name\n")
 
 
 def test_an_engine_of_impossible_size(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_refusal_of_the_system_fails_its_network_alone() -> None:
 
     batch = run_batch(["locked", "open"], str, work)
     assert batch.done == ["open"]
-    assert str(batch.failed["locked"]) == "locked/file: Permission denied"
+    assert str(batch.failed["locked"]).startswith("locked/file: Permission denied. Ask for the right to it")
     assert isinstance(batch.failed["locked"], EdgewattError)
 
 
@@ -120,7 +120,7 @@ def test_what_the_library_did_not_expect(error: Exception, capsys: pytest.Captur
     told = capsys.readouterr().err
     assert told in (
         "error: not enough memory: Unable to allocate 5 TiB. Take fewer cycles\n",
-        "error: here: gone\n",
+        "error: here: gone. Check the path\n",
     )
 
 

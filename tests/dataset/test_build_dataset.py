@@ -10,7 +10,7 @@ import pytest
 from edgewatt.dataset.features import feature_frame, table_kind
 from edgewatt.dataset.run import build_dataset
 from edgewatt.dataset.tables import build_tables
-from edgewatt.errors import EdgewattError
+from edgewatt.errors import EdgewattError, EdgewattWarning
 from edgewatt.formats.training_tables import BASE_FEATURES, columns, read_table, table_path
 from edgewatt.mapping.run import map_recordings
 from edgewatt.networks.layer import Layer, LayerKind
@@ -99,11 +99,16 @@ def test_a_layer_with_few_samples_is_left_out_and_listed(builder: Builder, tmp_p
         "fc0": [[800.0, "20241121-05:20:02.7"], [100.0, "20241121-05:20:02.8"]],
     }
     tables = build_tables(mapped(made, tmp_path) / "net", min_samples=2)
-    assert [(layer.layer_name, layer.reason) for layer in tables.left_out] == [
-        ("conv0", "1 power values, fewer than 2")
-    ]
+    assert [(layer.layer_name, layer.reason) for layer in tables.left_out] == [("conv0", "1 power value, fewer than 2")]
     assert tables.tables[LayerKind.DENSE].height == 1
     assert tables.tables[LayerKind.CONVOLUTIONAL].height == 0
+
+
+def test_empty_tables_are_warned_about(builder: Builder, tmp_path: Path) -> None:
+    folder = mapped(builder(), tmp_path) / "net"
+    with pytest.warns(EdgewattWarning, match=r"all its layers are left out.*--min-samples"):
+        tables = build_tables(folder, min_samples=1000)
+    assert sum(table.height for table in tables.tables.values()) == 0
 
 
 def test_layers_that_share_a_name_get_a_row_each(builder: Builder, tmp_path: Path) -> None:

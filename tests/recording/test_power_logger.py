@@ -131,7 +131,7 @@ def test_a_killed_logger_is_noticed_and_what_it_wrote_is_whole(tmp_path: Path) -
         time.sleep(0.4)
         assert logger.died() is None
         os.kill(logger.pid, signal.SIGKILL)
-        assert wait_until(lambda: logger.died() is not None, 5.0)
+        assert wait_until(lambda: logger.died() is not None, 20.0)
         assert logger.died() == "was ended by SIGKILL"
         with path.open("a") as file:
             file.write("20241121-05:20:04.2")  # as a write that was cut off
@@ -147,7 +147,7 @@ def test_a_signal_ends_it_in_good_order(tmp_path: Path, number: signal.Signals) 
     with PowerLogger([_log(path, ScriptedChannel("A"))], RecordingClock.now()) as logger:
         time.sleep(0.2)
         os.kill(logger.pid, number)
-        assert wait_until(lambda: logger.died() is not None, 5.0)
+        assert wait_until(lambda: logger.died() is not None, 20.0)
         assert logger.died() == "ended with status 0"
         counts = logger.stop()
     assert counts.readings == (len(read_power_log(path)),)
@@ -176,7 +176,7 @@ def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    assert wait_until(lambda: not _alive(pid), 5.0)
+    assert wait_until(lambda: not _alive(pid), 20.0)
     log = read_power_log(path)
     assert log.current_ma.tolist() == list(range(1, len(log) + 1))
     assert path.read_text().endswith("\n")

@@ -60,7 +60,7 @@ def test_errors_are_the_items_own(place: Place) -> None:
     found = [outcome.error for outcome in map_tasks(worker_tasks.refuse, ["format", "system", "fine", "memory"], place)]
     assert [str(error) for error in found] == [
         "file, line 3: a number is none. Write a number",
-        "locked/file: Permission denied",
+        "locked/file: Permission denied. Ask for the right to it, or name another place",
         "None",
         "there is not enough memory. Work on fewer at once: --jobs 1",
     ]

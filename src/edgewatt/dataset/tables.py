@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from edgewatt.dataset.features import feature_frame, table_kind
-from edgewatt.errors import FormatError
+from edgewatt.errors import FormatError, warn
 from edgewatt.formats.engine_info import read_engine_info
 from edgewatt.formats.layer_metrics import FILE_NAME as METRICS_FILE
 from edgewatt.formats.layer_metrics import read_layer_metrics
@@ -22,6 +22,7 @@ from edgewatt.mapping.summary import summarise_layer
 from edgewatt.networks.engine import layers_from_engine
 from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.tabular import Tabular
+from edgewatt.wording import counted
 
 ENGINE_FILE = "trt_engine_info.json"
 
@@ -127,6 +128,12 @@ def build_tables(folder: Path, min_samples: int) -> NetworkTables:
         else:
             kept.append((layer, power))
     tables = {kind: _table(kind, kept, measured) for kind in LayerKind}
+    if measured.layers and not kept:
+        warn(
+            "all its layers are left out, so its tables are empty",
+            where=folder,
+            fix="Record it for longer, or allow fewer power values (--min-samples)",
+        )
     total = sum(power.runtime_ms for power in measured.layers)
     share = {kind: float(tables[kind]["runtime"].sum()) / total if total else 0.0 for kind in LayerKind}
     return NetworkTables(folder.name, tables, share, left_out)
@@ -136,7 +143,7 @@ def _reason_to_leave_out(layer: Layer | None, power: LayerPower, min_samples: in
     if layer is None:
         return "the engine does not know it"
     if power.samples < min_samples:
-        return f"{power.samples} power values, fewer than {min_samples}"
+        return f"{counted(power.samples, 'power value')}, fewer than {min_samples}"
     return None
 
 

@@ -17,7 +17,8 @@ from edgewatt.predictors.families import families
 from edgewatt.predictors.fleet_data import FleetChoice, check_board_features, fleet_training_data
 from edgewatt.predictors.folder import PREDICTED_KINDS
 from edgewatt.predictors.folds import Folds, network_folds, row_folds
-from edgewatt.predictors.network_scores import measured_networks, network_sums, ways_to_predict
+from edgewatt.predictors.measured_networks import measured_networks
+from edgewatt.predictors.network_scores import network_sums, ways_to_predict
 from edgewatt.predictors.registry import DEFAULT_PREDICTOR, PREDICTOR_NAMES, new_predictor
 from edgewatt.predictors.scoring import (
     interval_entry,

@@ -13,7 +13,8 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import CrossPrediction, MakePredictor, cross_predict, measured_rows
 from edgewatt.predictors.fleet_data import networks_by_condition
 from edgewatt.predictors.folds import network_folds
-from edgewatt.predictors.network_scores import Values, calibrated_values, measured_networks, network_sums
+from edgewatt.predictors.measured_networks import Values, measured_networks
+from edgewatt.predictors.network_scores import calibrated_values, network_sums
 from edgewatt.predictors.scoring import energy_interval, layer_interval
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.training_data import NETWORK, TrainingData

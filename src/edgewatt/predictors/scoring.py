@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import CrossPrediction, measured_rows
 from edgewatt.predictors.intervals import LEVEL, Coverage, conformal_factor, cross_coverage, log_errors
+from edgewatt.predictors.measured_networks import MeasuredNetworks, Values
 from edgewatt.predictors.metrics import scores
 from edgewatt.predictors.network_intervals import network_coverage, network_factor
-from edgewatt.predictors.network_scores import MeasuredNetworks, Values
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import Array
 from edgewatt.predictors.training_data import NETWORK, TrainingData

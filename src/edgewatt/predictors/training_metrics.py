@@ -15,15 +15,10 @@ from edgewatt.predictors.fleet_data import networks_by_condition
 from edgewatt.predictors.fleet_scores import BoardScore, board_folds_prediction, fleet_scores, new_board_intervals
 from edgewatt.predictors.folder import PREDICTED_KINDS
 from edgewatt.predictors.folds import network_folds
+from edgewatt.predictors.measured_networks import measured_networks
 from edgewatt.predictors.metrics import scores
 from edgewatt.predictors.network_calibration import NetworkCalibration
-from edgewatt.predictors.network_scores import (
-    calibrate,
-    measured_networks,
-    network_groups,
-    network_sums,
-    ways_to_predict,
-)
+from edgewatt.predictors.network_scores import calibrate, network_groups, network_sums, ways_to_predict
 from edgewatt.predictors.registry import DEFAULT_PREDICTOR, new_predictor
 from edgewatt.predictors.repeat_error import repeat_error
 from edgewatt.predictors.scoring import (

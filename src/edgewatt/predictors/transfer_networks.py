@@ -11,18 +11,10 @@ from edgewatt.predictors.cross_prediction import CrossPrediction
 from edgewatt.predictors.estimate import Estimate, KindFunction
 from edgewatt.predictors.folder import Predictors
 from edgewatt.predictors.folds import Folds
+from edgewatt.predictors.measured_networks import MeasuredNetworks, Values, measured_networks, network_values
 from edgewatt.predictors.network_calibration import NetworkCalibration, NetworkSums
 from edgewatt.predictors.network_intervals import network_factor
-from edgewatt.predictors.network_scores import (
-    NETWORK_TARGETS,
-    MeasuredNetworks,
-    Values,
-    calibrate,
-    calibrated_values,
-    measured_networks,
-    network_sums,
-    network_values,
-)
+from edgewatt.predictors.network_scores import NETWORK_TARGETS, calibrate, calibrated_values, network_sums
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import Array
 from edgewatt.predictors.training_data import TrainingData

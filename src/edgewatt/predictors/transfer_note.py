@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewatt.predictors.network_scores import MeasuredNetworks, Values
+from edgewatt.predictors.measured_networks import MeasuredNetworks, Values
 from edgewatt.wording import counted
 
 #: Key of the comparison in `metrics.json`.

@@ -18,15 +18,8 @@ from edgewatt.predictors.fit_plan import fit_all, fit_fallbacks
 from edgewatt.predictors.fleet_data import FleetChoice, fleet_training_data
 from edgewatt.predictors.folder import Predictors, load_predictors, write_predictors
 from edgewatt.predictors.intervals import conformal_factor, log_errors
-from edgewatt.predictors.network_scores import (
-    MeasuredNetworks,
-    Values,
-    baseline_values,
-    calibrate,
-    calibrated_values,
-    measured_networks,
-    network_sums,
-)
+from edgewatt.predictors.measured_networks import MeasuredNetworks, Values, measured_networks
+from edgewatt.predictors.network_scores import baseline_values, calibrate, calibrated_values, network_sums
 from edgewatt.predictors.registry import DEFAULT_PREDICTOR
 from edgewatt.predictors.scoring import NETWORKS_KEY, layer_scores, network_entries
 from edgewatt.predictors.storage import StoredPredictor
