@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from recording_builder import RecordingBuilder
+from warm_processes import WarmProcesses
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("edgewatt", deadline=None)
@@ -24,6 +26,14 @@ def _signals_as_usual() -> None:
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmProcesses]:
+    """Processes that run `edgewatt` and Python at once, for they have imported everything."""
+    # Not in pytest's folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="edgewatt-") as folder, WarmProcesses(Path(folder)) as processes:
+        yield processes
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +16,18 @@ from typer.testing import CliRunner
 from edgewatt import demo
 from edgewatt.cli import app
 from recording_builder import RecordingBuilder
+from warm_processes import WarmProcesses
 
-COMMAND = Path(sys.executable).parent / "edgewatt"
+INSTALLED = Path(sys.executable).parent / "edgewatt"
+#: What runs it; most tests need not import everything anew.
+COMMAND = INSTALLED
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_imports(warm: WarmProcesses) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[__name__], "COMMAND", warm.commands / "edgewatt")
+        yield
 
 
 def edgewatt(*arguments: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
@@ -176,7 +186,7 @@ def test_warnings_go_to_standard_error(builder: Callable[..., RecordingBuilder],
 
 def test_output_that_nobody_reads() -> None:
     done = subprocess.run(
-        f"{COMMAND} layers densenet121 | head -1; exit ${{PIPESTATUS[0]}}",
+        f"{INSTALLED} layers densenet121 | head -1; exit ${{PIPESTATUS[0]}}",
         shell=True,
         executable="/bin/bash",
         capture_output=True,

@@ -10,9 +10,8 @@ import re
 import runpy
 import shutil
 import subprocess
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,13 +125,6 @@ def shared_steps(tmp_path_factory: pytest.TempPathFactory) -> SharedSteps:
     folder.mkdir(exist_ok=True)
     pages_of = Counter(name for page in RUN_PAGES for name in set(places(page)))
     return SharedSteps(folder, frozenset(name for name, pages in pages_of.items() if pages > 1))
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmProcesses]:
-    # Not in pytest's folder: the path of a socket must be short.
-    with tempfile.TemporaryDirectory(prefix="edgewatt-") as folder, WarmProcesses(Path(folder)) as processes:
-        yield processes
 
 
 @pytest.fixture

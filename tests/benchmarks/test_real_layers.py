@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from edgewatt.networks.engine import layers_from_engine
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.prediction import Status, load_predictors, predict
 from edgewatt.predictors.training import train
+from warm_processes import WarmProcesses
 
 REPOSITORY = Path(__file__).parents[2]
 DATA = REPOSITORY.parent / "shared" / "data"
@@ -24,14 +25,24 @@ HEADER = "data mean_power time forward_num energy silence_energy all_energy"
 ROW = "1.0,8.0,9.0,9.0,1.0,4.0,5.0,5.0,8.0,4.0,3.0,3.0,2.0,2.0,1.0,1.0,1.0,1.0,2.0 5.0 4.0 2000 0.006 0.003 0.009"
 
 
-def _run(measurements: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), str(measurements), str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+Run = Callable[[Path, Path], subprocess.CompletedProcess[str]]
 
 
-def test_units_padding_and_void_rows(tmp_path: Path) -> None:
+@pytest.fixture
+def run(warm: WarmProcesses) -> Run:
+    """Runs the script on a file of measurements and a folder to write to."""
+
+    def run_script(measurements: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+        arguments = [str(SCRIPT), str(measurements), str(folder)]
+        text = f"import runpy, sys; sys.argv = {arguments!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
+        return warm.run_python(text, measurements.parent)
+
+    return run_script
+
+
+def test_units_padding_and_void_rows(run: Run, tmp_path: Path) -> None:
     (tmp_path / "conv2d.txt").write_text("\n".join([HEADER, ROW, "0 0 0 0 0 0 0", *[ROW] * 11]))
-    done = _run(tmp_path / "conv2d.txt", tmp_path / "training")
+    done = run(tmp_path / "conv2d.txt", tmp_path / "training")
     assert done.returncode == 0, done.stderr
     assert "12 convolutions written, 1 void row(s) skipped" in done.stdout
     table = read_table(table_path(tmp_path / "training" / "neurstrucenergy", CONV), CONV)
@@ -44,17 +55,17 @@ def test_units_padding_and_void_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["1.0,2.0 5 4 2000 1 1 1", ROW.rsplit(" ", 4)[0], ROW.replace("2000", "0")])
-def test_broken_rows_name_their_line(tmp_path: Path, line: str) -> None:
+def test_broken_rows_name_their_line(run: Run, tmp_path: Path, line: str) -> None:
     (tmp_path / "conv2d.txt").write_text("\n".join([HEADER, ROW, line]))
-    done = _run(tmp_path / "conv2d.txt", tmp_path / "training")
+    done = run(tmp_path / "conv2d.txt", tmp_path / "training")
     assert done.returncode == 2
     assert "conv2d.txt, line 3" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_too_few_rows(tmp_path: Path) -> None:
+def test_too_few_rows(run: Run, tmp_path: Path) -> None:
     (tmp_path / "conv2d.txt").write_text("\n".join([HEADER, ROW]))
-    done = _run(tmp_path / "conv2d.txt", tmp_path / "training")
+    done = run(tmp_path / "conv2d.txt", tmp_path / "training")
     assert done.returncode == 2
     assert "1 measurements are too few" in done.stderr
 
