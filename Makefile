@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests wait for processes of their own at times, so there is one more worker than cores.
+WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs clean
@@ -12,7 +14,7 @@ demo: $(VENV)/.installed ## The whole flow on the simulated board
 	$(BIN)/edgewatt demo
 
 test: $(VENV)/.installed-dev ## Run the tests
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.installed-dev ## Style, docstrings and types
 	$(BIN)/ruff check .
