@@ -10,9 +10,10 @@ import polars as pl
 from edgewatt.formats.run_folders import network_of
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.intervals import conformal_factor, log_errors
+from edgewatt.predictors.measured_amounts import MeasuredAmounts, joined
 from edgewatt.predictors.physics import is_detailed, layer_amounts
 from edgewatt.predictors.physics_function import PhysicsFunction
-from edgewatt.predictors.physics_predictor import MeasuredAmounts, fit_physics, joined
+from edgewatt.predictors.physics_predictor import fit_physics
 from edgewatt.predictors.targets import Target, target_values
 from edgewatt.predictors.terms import Array
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.anchors import fit_anchors
 from edgewatt.predictors.cost_model import CostMean, CostModel, fit_cost_model
 from edgewatt.predictors.forest import forest_from_sklearn
+from edgewatt.predictors.measured_amounts import MeasuredAmounts, amounts_of_others, runtimes_ms
 from edgewatt.predictors.physical_features import (
     BOARD_FEATURES,
     BOARD_POWER_TERMS,
@@ -35,7 +35,7 @@ from edgewatt.predictors.physics import (
 )
 from edgewatt.predictors.physics_function import PhysicsFunction, log_costs, tree_columns, tree_features
 from edgewatt.predictors.search_space import SearchSpace, Span
-from edgewatt.predictors.targets import Target, target_values
+from edgewatt.predictors.targets import Target
 from edgewatt.predictors.terms import Array
 
 #: Share of the costs in the logarithm of what is predicted, chosen by cross-validation and by extrapolation: the
@@ -133,11 +133,11 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         kind, target = LayerKind(self.kind), Target(self.target)
         detailed = is_detailed(table)
-        known = _measured_amounts(others or {}, kind, target, detailed)
+        known = amounts_of_others(others or {}, kind, target, detailed)
         self.n_features_in_ = table.width
         self.note_ = ""
         self.function_ = fit_physics(
-            MeasuredAmounts(layer_amounts(kind, table, detailed), np.asarray(y, dtype=np.float64), _runtimes(table)),
+            MeasuredAmounts(layer_amounts(kind, table, detailed), np.asarray(y, dtype=np.float64), runtimes_ms(table)),
             groups,
             kind=kind,
             target=target,
@@ -154,21 +154,6 @@ class PhysicsPredictor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, table: pl.DataFrame) -> Array:
         """Predict the target, shape (rows,)."""
         return self.function_.predict(table)
-
-
-@dataclass(frozen=True, eq=False)
-class MeasuredAmounts:
-    """Layers given by their amounts, n of them, and what was measured of them.
-
-    Attributes:
-        amounts: The layers.
-        y: The target, shape (n,), finite.
-        runtime_ms: Runtimes, shape (n,); None where they are not known.
-    """
-
-    amounts: LayerAmounts
-    y: Array
-    runtime_ms: Array | None
 
 
 def fit_physics(
@@ -274,39 +259,6 @@ def _time_costs(terms: Mapping[str, Array], runtime: Array, weights: Array) -> C
     return CostMean(
         (fit_cost_model(fine, runtime, weights), fit_cost_model(coarse, runtime, weights, robust=False)),
     )
-
-
-def _measured_amounts(
-    tables: Mapping[LayerKind, pl.DataFrame], kind: LayerKind, target: Target, detailed: bool
-) -> MeasuredAmounts | None:
-    """Layers of the kinds other than `kind`; None where there are none that are described alike."""
-    parts = []
-    for other, table in tables.items():
-        if other is kind or is_detailed(table) is not detailed:
-            continue
-        y = target_values(table, target)
-        known = np.isfinite(y)
-        if known.any():
-            rows = table.filter(pl.Series(known))
-            parts.append(MeasuredAmounts(layer_amounts(other, rows, detailed), y[known], _runtimes(rows)))
-    return joined(parts) if parts else None
-
-
-def joined(parts: Sequence[MeasuredAmounts]) -> MeasuredAmounts:
-    """The layers of all parts, in order; without runtimes where one has none."""
-    runtimes = [part.runtime_ms for part in parts if part.runtime_ms is not None]
-    return MeasuredAmounts(
-        concatenated([part.amounts for part in parts]),
-        np.concatenate([part.y for part in parts]),
-        np.concatenate(runtimes) if len(runtimes) == len(parts) else None,
-    )
-
-
-def _runtimes(table: pl.DataFrame) -> Array | None:
-    if "runtime" not in table.columns:
-        return None
-    values: Array = table["runtime"].cast(pl.Float64).to_numpy()
-    return values
 
 
 def _varying(features: dict[str, Array], amounts: LayerAmounts) -> list[str]:
