@@ -36,6 +36,14 @@ def warm() -> Iterator[WarmProcesses]:
         yield processes
 
 
+@pytest.fixture(scope="module")
+def warm_command(request: pytest.FixtureRequest, warm: WarmProcesses) -> Iterator[None]:
+    """Lets a module's `COMMAND` be one that need not import everything anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(request.module, "COMMAND", warm.commands / "edgewatt")
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of really measured files, which is not part of the project."""

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -16,18 +16,11 @@ from typer.testing import CliRunner
 from edgewatt import demo
 from edgewatt.cli import app
 from recording_builder import RecordingBuilder
-from warm_processes import WarmProcesses
 
 INSTALLED = Path(sys.executable).parent / "edgewatt"
 #: What runs it; most tests need not import everything anew.
 COMMAND = INSTALLED
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_imports(warm: WarmProcesses) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[__name__], "COMMAND", warm.commands / "edgewatt")
-        yield
+pytestmark = pytest.mark.usefixtures("warm_command")
 
 
 def edgewatt(*arguments: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:

@@ -7,26 +7,17 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import edgewatt
-from warm_processes import WarmProcesses
 
 # Its recordings are made once.
-pytestmark = pytest.mark.xdist_group("cli_reports")
+pytestmark = [pytest.mark.xdist_group("cli_reports"), pytest.mark.usefixtures("warm_command")]
 
 #: What runs it; it need not import everything anew each time.
 COMMAND = Path(sys.executable).parent / "edgewatt"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_imports(warm: WarmProcesses) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[__name__], "COMMAND", warm.commands / "edgewatt")
-        yield
 
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -6,23 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fake_nvpmodel import FakeMachine
 
-from warm_processes import WarmProcesses
-
 #: What runs it; it need not import everything anew each time.
 COMMAND = Path(sys.executable).parent / "edgewatt"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_imports(warm: WarmProcesses) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[__name__], "COMMAND", warm.commands / "edgewatt")
-        yield
+pytestmark = pytest.mark.usefixtures("warm_command")
 
 
 def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
