@@ -268,7 +268,7 @@ def _map_power(recording: Recording, idle_power_uw: float, method: Method, told:
     with threadpool_limits(limits=1):
         run = deconvolve(recording, idle_power_uw / 1e6)
     for what in run.warnings:
-        warn(what, where=recording.paths.model)
+        warn(what, where=recording.paths.name)
     info = power_info(recording, run.layers, run.energy_closure, idle_power_uw, [*told, *run.warnings], method)
     info = info.model_copy(update={"deconvolution": run.diagnostics})
     return _Mapped(run.layers, info, recording.layers)

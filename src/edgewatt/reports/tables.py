@@ -55,7 +55,7 @@ def new_table(
         pad_edge=False,
     )
     for index, name in enumerate(text_columns):
-        table.add_column(name, no_wrap=index > 0, max_width=None if index == 0 else 10, overflow="ellipsis")
+        table.add_column(name, no_wrap=index > 0, max_width=None if index == 0 else 12, overflow="ellipsis")
     for name in number_columns:
         table.add_column(name, justify="right", no_wrap=True)
     return table
