@@ -164,7 +164,7 @@ def _true_cycle_j(path: Path, truth: pl.DataFrame) -> float | None:
 
 def _energy_j(prediction: NetworkPrediction) -> float:
     including = prediction.energy_including_idle_j
-    return prediction.energy_above_idle_j if including is None else including
+    return (prediction.energy_above_idle_j or 0.0) if including is None else including
 
 
 _TRUTH: dict[str, type[pl.DataType]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from edgewatt.errors import EdgewattError
@@ -43,6 +45,21 @@ def test_sums_stand_in_for_a_whole_network_that_is_not_known() -> None:
     assert exceeded(prediction, Budget(26.01, 6.51, 4.01)) == []
     assert len(exceeded(prediction, Budget(25.9, 6.4, 3.9))) == 3
     assert exceeded(NetworkPrediction(LAYERS), Budget(max_energy_mj=10.01)) == []
+
+
+def test_what_is_not_known_keeps_no_limit() -> None:
+    timed = replace(LAYERS[0], status=Status.UNCOVERED, power_w=None)
+    prediction = NetworkPrediction((timed,), 4.0)
+    assert prediction.runtime_s == pytest.approx(3e-3)
+    assert prediction.energy_above_idle_j is None
+    assert prediction.power_including_idle_w is None
+    energy, power = exceeded(prediction, Budget(1e6, 1e6, 3.1))
+    assert energy == "energy is not known of 1 of 1 layer, so that at most 1e+06 mJ cannot be promised"
+    assert power.startswith("mean power is not known of 1 of 1 layer")
+    assert "runtime 3 ms, at most 2.9 ms" in exceeded(prediction, Budget(max_runtime_ms=2.9))[0]
+    unknown = replace(timed, runtime_s=None)
+    (runtime,) = exceeded(NetworkPrediction((LAYERS[1], unknown)), Budget(max_runtime_ms=100.0))
+    assert runtime.startswith("runtime is not known of 1 of 2 layers")
 
 
 @pytest.mark.parametrize(("quantity", "limit"), [("energy", "max_energy_mj"), ("power", "max_power_w")])

@@ -8,6 +8,9 @@ from edgewatt.formats.isolated import IsolatedPlan
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.isolation.evaluate import IsolatedResult, SubjectResult
 
+#: Why a layer has no row where its turn has not come.
+NOT_YET = "not measured yet"
+
 
 def layer_rows(plan: IsolatedPlan, result: IsolatedResult) -> list[LayerPower]:
     """A row for each layer that was measured or that takes no time, in execution order.
@@ -28,7 +31,7 @@ def layer_rows(plan: IsolatedPlan, result: IsolatedResult) -> list[LayerPower]:
 def left_out(plan: IsolatedPlan, result: IsolatedResult) -> dict[str, str]:
     """Why each layer that is executed and was not measured was not, by name."""
     return {
-        layer.name: layer.reason or "not measured yet"
+        layer.name: layer.reason or NOT_YET
         for layer in plan.layers
         if layer.executed and layer.subject not in result.subjects
     }

@@ -79,7 +79,12 @@ class IsolationSession:
         plan = None if replace_existing else self._unfinished()
         known = set() if plan is None else {layer.name for layer in plan.layers}
         if plan is None or any(layer.name not in known for layer in self.job.layers):
-            plan = self._planned(plan, models)
+            try:
+                plan = self._planned(plan, models)
+            except _StoppedError as stopped:
+                if plan is None or not read_visits(self.folder):
+                    raise
+                return self._end(plan, RoundsResult(stopped_by=stopped.by))
             self._write(plan, keep=bool(known))
         cut_last_visit(self.folder)
         outcome = measure_rounds(
@@ -199,7 +204,7 @@ class IsolationSession:
             self._tell("trying", done, len(models))
             stopped = self.rig.stopped()
             if stopped:
-                raise EdgewattError(f"stopped by {stopped} before every layer was tried; nothing was measured")
+                raise _StoppedError(stopped)
             try:
                 trials[key] = self.rig.trial(LoopNetwork(f"{key}-trial", partial(with_copies, model, 1, 1, style)))
             except EdgewattError as error:
@@ -244,6 +249,16 @@ class IsolationSession:
     def _tell(self, what: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(what, done, total)
+
+
+class _StoppedError(EdgewattError):
+    """A signal came before every layer was tried."""
+
+    def __init__(self, by: str) -> None:
+        self.by = by
+        super().__init__(
+            f"stopped by {by} before every layer was tried; nothing was measured", fix="The same command begins again"
+        )
 
 
 def _with_reason(layer: IsolatedLayer, failed: Mapping[str, str]) -> IsolatedLayer:

@@ -45,13 +45,13 @@ class Surroundings:
         self, plan: IsolatedPlan, visits: Sequence[Visit], result: IsolatedResult, interrupted: str | None
     ) -> list[str]:
         """What stands against trusting a recording, a sentence each."""
-        doubts = self._of_the_board(plan, visits, interrupted)
+        doubts = self._of_the_board(visits, interrupted)
         names = subject_names(plan)
         for key, found in result.subjects.items():
             doubts += [f"{names.get(key, key)}: {doubt}" for doubt in found.verdict]
         return doubts + [f"{name} was not measured: {why}" for name, why in left_out(plan, result).items()]
 
-    def _of_the_board(self, plan: IsolatedPlan, visits: Sequence[Visit], interrupted: str | None) -> list[str]:
+    def _of_the_board(self, visits: Sequence[Visit], interrupted: str | None) -> list[str]:
         loops = [visit for visit in visits if visit.kind == "loop"]
         if isinstance(self.rig, SimulatedRig) or not loops:
             return [f"interrupted: {interrupted}"] if interrupted else []
@@ -61,7 +61,7 @@ class Surroundings:
                 after=read_environment(self.root),
                 cycles=sum(visit.cycles for visit in loops),
                 cycle_s=float(np.mean([visit.call_s or 0.0 for visit in loops])),
-                layers=len(plan.subjects),
+                layers=0,
                 fresh_values=sum(visit.values for visit in loops) if self.rig.has_power else None,
                 interrupted=interrupted,
                 processors=os.cpu_count() or 1,

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import edgewatt
-from edgewatt.errors import EdgewattError
+from edgewatt.errors import EdgewattError, warn
 from edgewatt.formats.isolated import IsolatedPlan, read_plan, read_visits
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.mapping_info import MappingInfo
 from edgewatt.formats.recording import RecordingPaths
 from edgewatt.formats.run_info import RunInfo, read_run_info
 from edgewatt.isolation.evaluate import IsolatedResult, evaluate
-from edgewatt.isolation.rows import Sums, layer_rows, left_out, subject_names, sums
+from edgewatt.isolation.rows import NOT_YET, Sums, layer_rows, left_out, subject_names, sums
 from edgewatt.mapping.info import run_facts
+from edgewatt.wording import counted
 
 #: The method of isolated recordings.
 ISOLATED = "isolated"
+#: So many layers that are missing are named with their reason; mapping.json lists all.
+_MOST_TOLD = 3
 
 
 def map_isolated(paths: RecordingPaths) -> tuple[list[LayerPower], MappingInfo]:
@@ -42,6 +46,10 @@ def map_isolated(paths: RecordingPaths) -> tuple[list[LayerPower], MappingInfo]:
             where=paths.folder,
             fix="Go on with it: edgewatt record NETWORK RAW_DIR --isolate",
         )
+    missing = missing_layers(left_out(plan, result))
+    if missing:
+        told = "; ".join(missing[:_MOST_TOLD]) + ("; and others" if len(missing) > _MOST_TOLD else "")
+        warn(told, where=paths.name, fix="The command that recorded goes on with it")
     run = read_run_info(paths.run_info) if paths.run_info.exists() else None
     cycles = sum(visit.cycles for visit in visits if visit.kind == "loop")
     return rows, _info(plan, result, rows, sums(plan, result), run, cycles)
@@ -90,8 +98,22 @@ def _settings(plan: IsolatedPlan, result: IsolatedResult) -> dict[str, Any]:
     }
 
 
+def missing_layers(reasons: Mapping[str, str]) -> list[str]:
+    """Which layers were not measured, in words; those whose turn has not come together.
+
+    Args:
+        reasons: Why, by the layer's name.
+    """
+    waiting = [name for name, why in reasons.items() if why == NOT_YET]
+    told = [f"{name} was not measured: {why}" for name, why in reasons.items() if why != NOT_YET]
+    if waiting:
+        named = ", ".join(waiting[:3]) + (" and others" if len(waiting) > 3 else "")
+        told.append(f"{counted(len(waiting), 'layer', ('is', 'are'))} not measured yet: {named}")
+    return told
+
+
 def _warnings(plan: IsolatedPlan, result: IsolatedResult) -> list[str]:
-    told = [f"{name} was not measured: {why}" for name, why in left_out(plan, result).items()]
+    told = missing_layers(left_out(plan, result))
     for key, name in subject_names(plan).items():
         if key in result.subjects:
             told += [f"{name}: {doubt}" for doubt in result.subjects[key].verdict]

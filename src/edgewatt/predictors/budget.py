@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import isnan
 
 from edgewatt.errors import EdgewattError, printable
 from edgewatt.predictors.network_prediction import Interval, NetworkPrediction
+from edgewatt.wording import counted
 
 #: What must keep a limit: the upper end of the interval, or the prediction itself.
 AT = ("upper", "mean")
@@ -41,10 +43,10 @@ class Budget:
 
 
 def exceeded(prediction: NetworkPrediction, budget: Budget, at: str = "upper") -> list[str]:
-    """Name the limits that a prediction is over, in words; none, when it keeps them all.
+    """Name the limits that a prediction is over, or not known to keep, in words; none, when it keeps them all.
 
     Each line says by how much, and which layers cost most. Layers that no predictor covers take energy and time too,
-    so a prediction that leaves some out can only be over a limit for certain, not under it.
+    so a prediction that leaves some out can be over a limit for certain, and never under it: it does not keep it.
 
     Args:
         prediction: The prediction.
@@ -57,24 +59,32 @@ def exceeded(prediction: NetworkPrediction, budget: Budget, at: str = "upper") -
     """
     if at not in AT:
         raise EdgewattError(f"a budget cannot be held at {at!r}", fix=f"Use one of {', '.join(AT)}")
-    return [
-        _line(quantity, limit, at, prediction)
-        for quantity, limit in zip(
-            _quantities(prediction), (budget.max_energy_mj, budget.max_power_w, budget.max_runtime_ms), strict=True
-        )
-        if limit is not None and quantity.value is not None and quantity.held(at) > limit
-    ]
+    limits = (budget.max_energy_mj, budget.max_power_w, budget.max_runtime_ms)
+    lines = []
+    for quantity, limit in zip(_quantities(prediction), limits, strict=True):
+        if limit is None:
+            continue
+        if quantity.value is not None and quantity.held(at) > limit:
+            lines.append(_line(quantity, limit, at, prediction))
+        elif quantity.value is None or quantity.unknown:
+            executed = len(prediction.layers) - prediction.free_layers
+            lines.append(
+                f"{quantity.name} is not known of {quantity.unknown} of {counted(executed, 'layer')}, so that at most "
+                f"{limit:g} {quantity.unit} cannot be promised"
+            )
+    return lines
 
 
 @dataclass(frozen=True)
 class _Quantity:
-    """One of the things that are limited, in its unit."""
+    """One of the things that are limited, in its unit; `unknown` layers have no prediction of it."""
 
     name: str
     unit: str
     value: float | None
     high: float | None
     costs: tuple[float, ...]
+    unknown: int
 
     def held(self, at: str) -> float:
         """What must keep the limit."""
@@ -95,13 +105,19 @@ def _quantities(prediction: NetworkPrediction) -> list[_Quantity]:
         if whole.energy_j is not None:
             energy_j, power_w = whole.energy_j, whole.power_w
             energy_high, power_high = _high(whole.energy_interval_j), _high(whole.power_interval_w)
-    energies = tuple(layer.energy_j or 0.0 for layer in prediction.layers)
-    runtimes = tuple(layer.runtime_s or 0.0 for layer in prediction.layers)
+    energies = [layer.energy_j for layer in prediction.layers]
+    runtimes = [layer.runtime_s for layer in prediction.layers]
     return [
-        _Quantity("energy", "mJ", _times(energy_j, 1e3), _times(energy_high, 1e3), energies),
-        _Quantity("mean power", "W", power_w, power_high, energies),
-        _Quantity("runtime", "ms", runtime_s * 1e3, _times(runtime_high, 1e3), runtimes),
+        _quantity("energy", "mJ", _times(energy_j, 1e3), _times(energy_high, 1e3), energies),
+        _quantity("mean power", "W", power_w, power_high, energies),
+        _quantity("runtime", "ms", runtime_s * 1e3, _times(runtime_high, 1e3), runtimes),
     ]
+
+
+def _quantity(
+    name: str, unit: str, value: float | None, high: float | None, costs: Sequence[float | None]
+) -> _Quantity:
+    return _Quantity(name, unit, value, high, tuple(cost or 0.0 for cost in costs), sum(cost is None for cost in costs))
 
 
 def _line(quantity: _Quantity, limit: float, at: str, prediction: NetworkPrediction) -> str:

@@ -127,25 +127,25 @@ class NetworkPrediction(Tabular):
 
     @property
     def runtime_s(self) -> float:
-        """Sum of the runtimes of covered layers."""
-        return sum(layer.runtime_s or 0.0 for layer in self._covered)
+        """Sum of the runtimes of covered layers; where no power is predicted, of all layers whose runtime is."""
+        return sum(layer.runtime_s or 0.0 for layer in (self._covered if self._knows_power else self.layers))
 
     @property
-    def energy_above_idle_j(self) -> float:
-        """Sum of the energies above idle of covered layers."""
-        return sum(layer.energy_j or 0.0 for layer in self._covered)
+    def energy_above_idle_j(self) -> float | None:
+        """Sum of the energies above idle of covered layers; None where no power is predicted."""
+        return sum(layer.energy_j or 0.0 for layer in self._covered) if self._knows_power else None
 
     @property
     def energy_including_idle_j(self) -> float | None:
         """The same with the idle power over the runtime; None where the idle power is not known."""
-        if self.idle_power_w is None:
-            return None
-        return self.energy_above_idle_j + self.idle_power_w * self.runtime_s
+        above = self.energy_above_idle_j
+        return None if above is None or self.idle_power_w is None else above + self.idle_power_w * self.runtime_s
 
     @property
     def power_above_idle_w(self) -> float | None:
         """Mean power above idle, weighted by time; None where no time is predicted."""
-        return self.energy_above_idle_j / self.runtime_s if self.runtime_s > 0.0 else None
+        above = self.energy_above_idle_j
+        return None if above is None or self.runtime_s <= 0.0 else above / self.runtime_s
 
     @property
     def power_including_idle_w(self) -> float | None:
@@ -201,6 +201,12 @@ class NetworkPrediction(Tabular):
     def count(self, status: Status) -> int:
         """Number of layers of a status."""
         return sum(layer.status is status for layer in self.layers)
+
+    @property
+    def _knows_power(self) -> bool:
+        """Whether a power is predicted of any layer, or none is executed."""
+        executed = [layer for layer in self.layers if layer.status is not Status.FREE]
+        return not executed or any(layer.power_w is not None for layer in executed)
 
     @property
     def _covered(self) -> list[LayerPrediction]:

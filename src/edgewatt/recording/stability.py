@@ -25,7 +25,7 @@ class RunFacts:
         after: The same behind it.
         cycles: Complete cycles.
         cycle_s: Mean time of a cycle in s.
-        layers: Number of layers that take time.
+        layers: Number of layers that take time, to be told apart in a cycle; 0 where each was measured by itself.
         fresh_values: Power readings whose value differed from the one before; None without a sensor.
         value_every_s: Time from one value of the sensor to the next.
         averaging_s: Time constant of the sensor's averaging; 0 for none.

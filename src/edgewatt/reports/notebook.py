@@ -93,7 +93,7 @@ def _(result: NetworkPrediction) -> pl.DataFrame:
 
 @heading.register
 def _(result: NetworkPrediction) -> str:
-    runtime, energy = significant(result.runtime_s * 1e3), significant(result.energy_above_idle_j * 1e3)
+    runtime, energy = significant(result.runtime_s * 1e3), significant((result.energy_above_idle_j or 0.0) * 1e3)
     return f"Prediction of {counted(len(result.layers), 'layer')}: {runtime} ms, {energy} mJ above idle"
 
 

@@ -131,7 +131,7 @@ def prediction_json(network: str, prediction: NetworkPrediction) -> dict[str, An
         "layers": [_layer_json(layer) for layer in prediction.layers],
         "totals": {
             "runtime_ms": prediction.runtime_s * 1e3,
-            "energy_above_idle_mj": prediction.energy_above_idle_j * 1e3,
+            "energy_above_idle_mj": _scaled(prediction.energy_above_idle_j, 1e3),
             "energy_mj": _scaled(prediction.energy_including_idle_j, 1e3),
             "power_above_idle_w": prediction.power_above_idle_w,
             "power_w": prediction.power_including_idle_w,
@@ -187,8 +187,15 @@ def prediction_table(network: str, prediction: NetworkPrediction, *, by_energy: 
 
 def prediction_lines(prediction: NetworkPrediction) -> list[str]:
     """A prediction's totals, and plainly what they leave out."""
+    above_j = prediction.energy_above_idle_j
+    if above_j is None:
+        return [
+            f"Runtime {prediction.runtime_s * 1e3:.4g} ms (sum over layers); power and energy are not known: the "
+            "predictors were trained without power",
+            *([_whole_line(prediction.whole)] if prediction.whole is not None else []),
+        ]
     lines = [
-        f"Runtime {prediction.runtime_s * 1e3:.4g} ms, energy above idle {prediction.energy_above_idle_j * 1e3:.4g} mJ"
+        f"Runtime {prediction.runtime_s * 1e3:.4g} ms, energy above idle {above_j * 1e3:.4g} mJ"
         f", mean power above idle {number(prediction.power_above_idle_w)} W (sums over predicted layers)"
     ]
     energy_j, power_w = prediction.energy_including_idle_j, prediction.power_including_idle_w

@@ -8,9 +8,10 @@ from typing import Any
 
 from rich.table import Table
 
+from edgewatt.isolation.rows import NOT_YET
 from edgewatt.networks.layer import LayerKind
 from edgewatt.reports.repeats import repeat_line
-from edgewatt.reports.tables import kind_cell, new_table, percent
+from edgewatt.reports.tables import NOT_KNOWN, kind_cell, new_table, percent
 from edgewatt.sweep.planning import as_single
 from edgewatt.sweep.record import Outlook, SweepRun
 from edgewatt.wording import counted
@@ -53,11 +54,11 @@ def sweep_table(run: SweepRun) -> Table:
     table = new_table(title, ["layers"], ["unique", "shipped", "designed", "picked", "again", "ms", "W"])
     rows = {row.layer_name: row for row in run.run.layers}
     for kind in LayerKind:
-        chosen = [layer for layer in run.layers if as_single(layer).kind is kind]
+        chosen = [layer for layer in run.layers if as_single(layer).kind is kind and layer.name in rows]
         if not chosen:
             continue
         origins = Counter("again" if layer.repeat_of else layer.origin for layer in chosen)
-        found = [rows[layer.name] for layer in chosen if layer.name in rows]
+        found = [rows[layer.name] for layer in chosen]
         power = [row.power_w for row in found if row.power_w is not None]
         table.add_row(
             kind_cell(kind),
@@ -71,17 +72,22 @@ def sweep_table(run: SweepRun) -> Table:
 
 def sweep_lines(run: SweepRun) -> list[str]:
     """What its repeats say, and what was not measured."""
-    lines = [repeat_line(run.repeats)]
+    lines = [repeat_line(run.repeats)] if any(run.repeats.values()) else []
     if run.error is not None:
         lines.append(f"Predictors trained on it are off by {percent(run.error, 1)} on layers that they have not seen")
-    failed = [f"{name} was not measured: {why}" for name, why in run.left_out.items()]
+    failed = [f"{name} was not measured: {why}" for name, why in run.left_out.items() if why != NOT_YET]
     lines += failed[:_MOST_LINES]
     if len(failed) > _MOST_LINES:
         lines.append(f"and {len(failed) - _MOST_LINES} more, see {run.folder / 'isolated.json'}")
     if run.interrupted:
-        lines.append("Interrupted: the same command goes on")
+        waiting = sum(why == NOT_YET for why in run.left_out.values())
+        chosen = f": {counted(waiting, 'layer', ('is', 'are'))} chosen and not measured yet" if waiting else ""
+        lines.append(f"Interrupted{chosen}. The same command goes on")
     return lines
 
 
 def _range(values: list[float]) -> str:
-    return f"{min(values):.2g}–{max(values):.3g}" if values else "–"
+    if not values:
+        return NOT_KNOWN
+    ends = dict.fromkeys(f"{end:.3g}" for end in (min(values), max(values)))
+    return "–".join(ends)
