@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from edgewatt.cli_output import show
-from edgewatt.errors import EdgewattError
+from edgewatt.errors import EdgewattError, printable
 
 if TYPE_CHECKING:
     from edgewatt.results.network_result import NetworkResult
@@ -34,7 +35,9 @@ def isolate(
 ) -> None:
     """Measure every layer of a network by itself; arguments are the options of `edgewatt record`."""
     from edgewatt.backends.network import find_network
+    from edgewatt.isolation.isolated_run import read_isolated
     from edgewatt.isolation.record import IsolationOptions, record_isolated
+    from edgewatt.isolation.session import AlreadyMeasuredError
     from edgewatt.reports.isolated import isolated_json, isolated_lines, isolated_table
     from edgewatt.reports.progress import steps_bar
 
@@ -46,18 +49,22 @@ def isolate(
     options = IsolationOptions(
         rounds=rounds, seconds=seconds, cold=cold, share=share, precision=dtype, input_shape=input_shape, seed=seed
     )
-    with steps_bar("Layers") as progress:
-        run = record_isolated(
-            network,
-            raw_dir,
-            backend=backend,
-            sensor=sensor,
-            options=options,
-            name=name,
-            replace_existing=replace,
-            root=root,
-            progress=progress,
-        )
+    try:
+        with steps_bar("Layers") as progress:
+            run = record_isolated(
+                network,
+                raw_dir,
+                backend=backend,
+                sensor=sensor,
+                options=options,
+                name=name,
+                replace_existing=replace,
+                root=root,
+                progress=progress,
+            )
+    except AlreadyMeasuredError as error:
+        run = read_isolated(Path(str(error.where)))
+        print(f"{printable(run.name)} was measured already (--replace measures it anew)", file=sys.stderr)
     in_place = _in_place(raw_dir / (name or find_network(network).name), str(run.plan.settings.get("backend")))
     show(
         json,

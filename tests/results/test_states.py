@@ -43,7 +43,7 @@ def test_a_state_without_energy_is_never_the_most_efficient() -> None:
 
 def test_where_no_state_is_fast_enough_the_fastest_is_named() -> None:
     (line,) = states_lines([_state(1, 2.0, 12.0), _state(2, 3.0, 10.0)], 1.5)
-    assert line.plain == "lenet: no recorded state within 1.5 ms a cycle; the fastest takes 2 ms (lenet@b1)"
+    assert line.plain == "lenet: no recorded state within 1.5 ms a cycle; the fastest takes up to 2 ms (lenet@b1)"
     (line,) = states_lines([_state(1, 2.0, None)], 2.5)
     assert line.plain == "lenet: no recorded state within 2.5 ms a cycle has a known energy"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewatt.formats.isolated import IsolatedPlan
+from edgewatt.formats.isolated import IsolatedPlan, read_plan, read_visits
 from edgewatt.formats.layer_power import LayerPower
-from edgewatt.isolation.evaluate import IsolatedResult
+from edgewatt.formats.recording import RecordingPaths
+from edgewatt.formats.run_info import read_run_info
+from edgewatt.isolation.evaluate import IsolatedResult, evaluate
 from edgewatt.isolation.rows import Sums, layer_rows, left_out, sums
 from edgewatt.tabular import Tabular
 
@@ -37,6 +39,18 @@ class IsolatedRun(Tabular):
     left_out: dict[str, str]
     verdict: tuple[str, ...] = ()
     interrupted: str | None = None
+
+
+def read_isolated(folder: Path) -> IsolatedRun:
+    """An isolated recording that is on the disk.
+
+    Raises:
+        FormatError: A file is missing or broken.
+    """
+    plan = read_plan(folder)
+    told = read_run_info(RecordingPaths(folder).run_info).model_extra or {}
+    result = evaluate(plan, read_visits(folder))
+    return isolated_run(folder, plan, result, tuple(told.get("verdict") or ()), told.get("interrupted_by"))
 
 
 def isolated_run(

@@ -120,15 +120,15 @@ class IsolationSession:
         plan = read_plan(self.folder)
         path = RecordingPaths(self.folder).run_info
         known = {layer.name for layer in plan.layers}
+        refuse_other_settings(plan.settings, self._settings(), "recording", self.folder)
         complete = path.exists() and not read_run_info(path).interrupted and plan.rounds >= self.options.rounds
         if complete and all(layer.name in known for layer in self.job.layers):
-            raise EdgewattError(
+            raise AlreadyMeasuredError(
                 f"there is a recording of {self.folder.name} already",
                 where=self.folder,
                 fix="Record under another name (--name), into another folder, with more --rounds, or replace it "
                 "(--replace)",
             )
-        refuse_other_settings(plan.settings, self._settings(), "recording", self.folder)
         if plan.rounds != self.options.rounds:
             plan = plan.model_copy(update={"rounds": self.options.rounds})
             write_plan(self.folder, plan)
@@ -249,6 +249,10 @@ class IsolationSession:
     def _tell(self, what: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(what, done, total)
+
+
+class AlreadyMeasuredError(EdgewattError):
+    """There is a complete recording that was measured in the same way."""
 
 
 class _StoppedError(EdgewattError):

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from edgewatt.recording.power_source import PowerSource, find_power_source
 from edgewatt.recording.power_summary import PowerSummary, summarise_power
 from edgewatt.recording.signals import StopRequest, stop_requests
 from edgewatt.sensors.discovery import discover
+from edgewatt.sensors.simulated import SimulatedSensor
 from edgewatt.tabular import Tabular
 
 #: A board that is busy now is told of before it is measured for minutes.
@@ -80,12 +82,14 @@ def measure_idle(
     source = find_power_source(root, sensor) if sensor is not None else _board_input(root)
     if source is None:
         raise NoDeviceError("idle power cannot be measured without a sensor", fix="Leave --sensor none away")
+    # A simulated board has processors of its own, whatever those of this machine do.
+    elsewhere = inf if isinstance(source.sensor, SimulatedSensor) else 0.0
     with stop_requests() as stopping:
         if not force:
-            _look_first(root, min(_FIRST_LOOK_S, duration_s), stopping)
+            _look_first(root, min(_FIRST_LOOK_S, duration_s), stopping, elsewhere)
         watch = Watch(root)
         power, counts = _log(source, duration_s, most_per_s, watch, stopping, progress)
-    doubts = [*watch.doubts(counts.cpu_s / max(counts.duration_s, 1e-9)), *power_doubts(power)]
+    doubts = [*watch.doubts(counts.cpu_s / max(counts.duration_s, 1e-9) + elsewhere), *power_doubts(power)]
     if doubts and not force:
         raise _busy(doubts)
     if doubts:
@@ -104,10 +108,10 @@ def _board_input(root: Path) -> PowerSource:
     return PowerSource(found.total_sensor(), found.total.reason if found.total else "", (), found)
 
 
-def _look_first(root: Path, duration_s: float, stopping: StopRequest) -> None:
+def _look_first(root: Path, duration_s: float, stopping: StopRequest, own_processors: float) -> None:
     watch = Watch(root)
     _pass_time(duration_s, watch, stopping, None, lambda: None)
-    doubts = watch.doubts()
+    doubts = watch.doubts(own_processors)
     if doubts:
         raise _busy(doubts)
 

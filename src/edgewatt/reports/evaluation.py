@@ -36,7 +36,7 @@ def evaluation_json(found: Evaluation) -> dict[str, Any]:
 
 def evaluation_tables(found: Evaluation) -> list[Table]:
     """Networks first, then layers; the headline is the first row of each."""
-    return [networks_table(found), layers_table(found)]
+    return [table for table in (networks_table(found), layers_table(found)) if table.row_count]
 
 
 def networks_table(found: Evaluation) -> Table:
@@ -47,6 +47,7 @@ def networks_table(found: Evaluation) -> Table:
         "of the mean",
         ["left out", "of"],
         ["MAPE", "RMSPE", "median", "rank", "sum", "NP", "linear", "mean"],
+        optional=[[3], [4]],
     )
     for protocol, targets in found.whole.items():
         for target, entry in targets.items():

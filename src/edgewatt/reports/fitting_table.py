@@ -6,9 +6,14 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
+
+#: Words of so many characters are never cut; longer names are.
+_SHORT = 14
 
 
 class FittingTable(Table):
@@ -29,6 +34,10 @@ class FittingTable(Table):
             console: Where it is printed.
             width: Columns of the terminal.
         """
+        for column in self.columns:
+            if column.justify == "left":
+                words = [cell for cell in column._cells if isinstance(cell, str | Text)]
+                column.min_width = min(max(cell_len(str(word)) for word in (column.header, *words)), _SHORT)
         left_out: set[int] = set()
         for group in (set(), *self.optional):
             left_out |= group

@@ -71,8 +71,8 @@ def isolated_table(run: IsolatedRun, in_place: NetworkResult | None = None) -> T
     title = f"Layers of {run.name}, idle power included (± 90% interval"
     columns = ["ms", "W", "±", "mJ"]
     if beside:
-        title += "; the last three in place"
-        columns += ["ms", "W", "mJ"]
+        title += "; in place as it was mapped, * not told apart there"
+        columns += ["in place ms", "W", "mJ"]
     table = new_table(f"{title})", ["layer"], columns)
     for row in run.layers:
         cells = [number(row.runtime_ms, 4), number(row.power_w), number(_half(row)), number(row.energy_mj, 4)]
@@ -80,7 +80,7 @@ def isolated_table(run: IsolatedRun, in_place: NetworkResult | None = None) -> T
         if beside:
             cells += [
                 number(None if place is None else _times(_runtime_s(place), 1e3), 4),
-                number(None if place is None else _power_w(place)),
+                number(None if place is None else _power_w(place)) + _mark(place),
                 number(None if place is None else _times(_energy_j(place), 1e3), 4),
             ]
         table.add_row(LayerName(row.layer_name, ""), *cells)
@@ -117,7 +117,12 @@ def isolated_lines(run: IsolatedRun, in_place: NetworkResult | None = None) -> l
         lines.append(Text(text))
     if in_place is None:
         base = run.name.rpartition("@")[0]
-        lines.append(Text(f"There is no recording of {base} in place to compare with: record it without --isolate"))
+        lines.append(
+            Text(
+                f"There is no recording of {base} in place to compare with: record it without --isolate, and this "
+                "command shows both"
+            )
+        )
     shown = run.verdict[:_MOST_DOUBTS]
     lines += [Text(doubt) for doubt in shown]
     if len(run.verdict) > len(shown):
@@ -127,6 +132,11 @@ def isolated_lines(run: IsolatedRun, in_place: NetworkResult | None = None) -> l
 
 def _by_name(in_place: NetworkResult | None) -> dict[str, LayerResult]:
     return {} if in_place is None else {layer.name: layer for layer in in_place.layers}
+
+
+def _mark(place: LayerResult | None) -> str:
+    """A star at a power that a layer shares with its neighbours; a gap in its place elsewhere."""
+    return "*" if place is not None and place.identifiable is False else " "
 
 
 def _half(row: LayerPower) -> float | None:

@@ -50,6 +50,7 @@ def scores_table(result: TrainingResult) -> Table:
         "polynomial (NP) and predicting the mean",
         ["layers", "target"],
         ["rows", "nets", "CV", "NP", "mean", "test", "NP", "mean"],
+        optional=[[3], [2]],
     )
     for kind, targets in _of_layers(result).items():
         for target, entry in targets.items():

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from edgewatt.formats.run_folders import model_of
+from edgewatt.errors import printable
 from edgewatt.reports.tables import NOT_KNOWN, name_cell, new_table, number, percent
 from edgewatt.results.estimate import Estimate
 from edgewatt.results.states import StateResult, most_efficient, rivals
@@ -56,14 +56,18 @@ def _interval(estimate: Estimate | None, factor: float) -> dict[str, float | Non
 def states_table(states: Sequence[StateResult]) -> Table:
     """One row a state; behind each number half the width of its 90 % interval."""
     table = new_table(
-        "States (time of a cycle; time and energy of an image; mean power with idle and pauses; 90 % intervals)",
-        ["network and state"],
-        ["ms", "ms/image", "W", "mJ/image"],
-        optional=[[1]],
+        "States (time of a cycle; time and energy of an image, with what the board draws above idle in pauses; "
+        "mean power with idle and pauses; 90 % intervals)",
+        ["network", "type", "mode"],
+        ["batch", "ms", "ms/image", "W", "mJ/image"],
+        optional=[[4], [6]],
     )
     for state in sorted(states, key=_order):
         table.add_row(
-            name_cell(model_of(state.name)),
+            name_cell(state.network),
+            printable(state.precision) or NOT_KNOWN,
+            printable(state.power_mode) or NOT_KNOWN,
+            str(state.batch),
             number(None if state.latency_s is None else state.latency_s.value * 1e3, 3),
             _cell(state.runtime_s, 1e3, 3),
             _cell(state.power_w, 1.0, 3),
@@ -98,12 +102,17 @@ def states_lines(states: Sequence[StateResult], latency_ms: float | None) -> lis
             lines.append(Text(f"{network}: {_none_found(states, network, latency_ms)}"))
             continue
         mode = f", {best.power_mode}" if best.power_mode else ""
+        unsure = (
+            ""
+            if best.energy_j.high is not None
+            else "; too few readings for an interval, so that others may be as good"
+        )
         others = ", ".join(state.name for state in rivals(best, states, latency_s))
         lines.append(
             Text(
                 f"{network}: most efficient{within} is batch {best.batch}, {best.precision}{mode}: "
                 f"{best.energy_j.value * 1e3:,.2f} mJ an image ({best.name})"
-                + (f"; not told apart from {others}" if others else "")
+                + (f"; not told apart from {others}" if others else unsure)
             )
         )
     return lines
@@ -117,4 +126,6 @@ def _none_found(states: Sequence[StateResult], network: str, latency_ms: float |
     fastest_s, name = min(timed)
     if fastest_s * 1e3 <= latency_ms:
         return f"no recorded state within {latency_ms:g} ms a cycle has a known energy"
-    return f"no recorded state within {latency_ms:g} ms a cycle; the fastest takes {fastest_s * 1e3:.3g} ms ({name})"
+    return (
+        f"no recorded state within {latency_ms:g} ms a cycle; the fastest takes up to {fastest_s * 1e3:.3g} ms ({name})"
+    )

@@ -12,6 +12,8 @@ from edgewatt.formats.mapping_info import MappingInfo
 from edgewatt.formats.run_info import RunInfo
 from edgewatt.results.network_result import Environment, Finding, NetworkResult, Weight
 
+#: The method of layers that were measured by themselves.
+_ISOLATED = "isolated"
 _ENVIRONMENT_WORDS = {
     "board": "board",
     "power_mode": "power mode",
@@ -88,9 +90,15 @@ def environment_findings(run: RunInfo | None) -> list[Finding]:
 
 
 def environment_differences(results: Sequence[NetworkResult]) -> list[str]:
-    """In what the environments of results differ, a sentence each; what is not known differs from nothing."""
+    """In what the environments of results differ, a sentence each; what is not known differs from nothing.
+
+    Layers that were measured by themselves are there to be compared with those in place: that is no difference.
+    """
     found = []
+    by_themselves = any(result.environment.method == _ISOLATED for result in results)
     for name, word in _ENVIRONMENT_WORDS.items():
+        if name == "method" and by_themselves:
+            continue
         # A prediction's method is no mapping method.
         asked = [result for result in results if name != "method" or result.measured]
         values = dict.fromkeys(value for result in asked if (value := asdict(result.environment)[name]))

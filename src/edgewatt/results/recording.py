@@ -31,7 +31,8 @@ from edgewatt.results.mapped import made_of_mapping, mapping_findings, plain_tex
 from edgewatt.results.measured_layers import engine_layers, layer_findings, measured_layer, timed_layer
 from edgewatt.results.network_result import Finding, LayerResult, NetworkResult, PowerTrace, Source, Weight
 
-_BLOCKS = 20
+#: Blocks that a run's mean power and energy are from, and readings of another value that each holds on average.
+_BLOCKS, _NEW_READINGS = 20, 3
 
 
 def is_recording(folder: Path) -> bool:
@@ -167,7 +168,7 @@ def _run_power(trace: PowerTrace | None) -> Estimate | None:
     """Mean power from the first cycle's start to the last one's end, from blocks of time."""
     if trace is None or not len(trace.start_s):
         return None
-    edges = np.linspace(trace.start_s[0], trace.end_s[-1], _BLOCKS + 1)
+    edges = np.linspace(trace.start_s[0], trace.end_s[-1], _blocks(trace) + 1)
     energies = _energies(trace, edges)
     found = None if energies is None else Estimate.of_values(energies / np.diff(edges))
     return None if found is None else found.widened(beat_error_w(trace))
@@ -178,11 +179,17 @@ def _run_energy(trace: PowerTrace | None) -> Estimate | None:
     if trace is None or not len(trace.start_s):
         return None
     cycles = len(trace.start_s)
-    place = np.linspace(0, cycles, min(_BLOCKS, cycles) + 1).round().astype(np.int64)
+    place = np.linspace(0, cycles, min(_blocks(trace), cycles) + 1).round().astype(np.int64)
     energies = _energies(trace, np.append(trace.start_s, trace.end_s[-1])[place])
     found = None if energies is None else Estimate.of_values(energies / np.diff(place))
     pitch_s = (trace.end_s[-1] - trace.start_s[0]) / cycles
     return None if found is None else found.widened(beat_error_w(trace) * float(pitch_s))
+
+
+def _blocks(trace: PowerTrace) -> int:
+    """Number of blocks, such that each holds new readings: those that one repeats from another tell nothing anew."""
+    inside = trace.power_w[(trace.time_s >= trace.start_s[0]) & (trace.time_s <= trace.end_s[-1])]
+    return max(1, min(_BLOCKS, int(np.count_nonzero(np.diff(inside))) // _NEW_READINGS))
 
 
 def _energies(trace: PowerTrace, edges: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -27,7 +27,7 @@ class SweepOptions:
         pause_s: Idle time between visits.
         precision: The type to compute in, where the backend can choose.
         at_once: Layers that are chosen, tried and visited together.
-        drawn_first: Layers that an adaptive sweep draws before it picks any.
+        drawn_first: Layers that an adaptive sweep draws before it picks any, or half of `count` where that is less.
 
     Raises:
         EdgewattError: Nothing would be measured, or options do not go together.
@@ -58,6 +58,11 @@ class SweepOptions:
         if self.target_error is not None and not self.target_error > 0:
             raise EdgewattError(f"no predictor is off by {self.target_error:g}", fix="Ask for an error above 0")
         self.isolation()
+
+    @property
+    def before_picking(self) -> int:
+        """Layers that an adaptive sweep draws before it picks any: at most half of all."""
+        return min(self.drawn_first, max(self.count // 2, 1))
 
     def isolation(self) -> IsolationOptions:
         """How each layer is measured."""

@@ -145,7 +145,7 @@ class SweepSession:
         left = self.options.count - self._planning.count
         size = min(self.options.at_once, left)
         found: list[Candidate] = []
-        if self.options.adaptive and self._planning.count >= self.options.drawn_first:
+        if self.options.adaptive and self._planning.count >= self.options.before_picking:
             self._tell("picking layers", self._planning.count, self.options.count)
             number = size - round(DRAWN_SHARE * size)
             found = picker.pick(self.tables(), number, self._planning.known())
@@ -161,7 +161,7 @@ class SweepSession:
         return run if len(self._planning.layers) == before else self._measure(replace_existing=False)
 
     def _good_enough(self) -> bool:
-        if self.options.target_error is None or self._planning.count < self.options.drawn_first:
+        if self.options.target_error is None or self._planning.count < self.options.before_picking:
             return False
         self.error = drawn_error(self.tables(), {layer.name: layer.origin for layer in self._planning.layers})
         return self.error is not None and self.error <= self.options.target_error
