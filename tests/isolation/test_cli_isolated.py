@@ -36,6 +36,15 @@ def test_the_table_names_what_there_is_to_compare_with(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "sum of the layers" in shown.stdout
     assert "no recording of lenet in place" in shown.stdout
+    simulate(tmp_path, ["lenet"], cycles=300)
+    again = RUNNER.invoke(app, ["record", "lenet", str(tmp_path), *QUICK, "--rounds", "1"])
+    assert again.exit_code == 0, again.output
+    assert "lenet@isolated was measured already" in again.stderr
+    assert "in place ms" in again.stdout
+    numbers = next(line for line in shown.stdout.splitlines() if "sum of the layers" in line).split()[-3:]
+    beside = next(line for line in again.stdout.splitlines() if "sum of the layers" in line).split()
+    assert beside[4:7] == numbers
+    assert len(beside) == 10
 
 
 @pytest.mark.parametrize(

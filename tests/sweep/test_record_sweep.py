@@ -19,6 +19,7 @@ from edgewatt.mapping.run import map_recordings
 from edgewatt.networks.engine import engine_entry
 from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.predictors.training import train
+from edgewatt.reports.sweep import sweep_lines, sweep_table
 from edgewatt.simulation.board import ORIN_NANO
 from edgewatt.simulation.roofline import layer_truth
 from edgewatt.sweep.estimate import Trials, try_backend
@@ -34,9 +35,9 @@ def quick(count: int, **given: object) -> SweepOptions:
 class StoppingRig(SimulatedRig):
     """The simulated board; the user asks to stop after some loops, or a layer cannot be run."""
 
-    def __init__(self, loops: int = 10**9, failing: str = "") -> None:
+    def __init__(self, loops: int = 10**9, failing: str = "", trials: int = 10**9) -> None:
         super().__init__()
-        self.loops, self.failing, self.tried = loops, failing, 0
+        self.loops, self.failing, self.trials, self.tried = loops, failing, trials, 0
 
     def trial(self, network: LoopNetwork) -> Trial:
         self.tried += 1
@@ -50,7 +51,7 @@ class StoppingRig(SimulatedRig):
         return super().loop(network, duration_s, call_s)
 
     def stopped(self) -> str | None:
-        return "SIGINT" if self.loops <= 0 else None
+        return "SIGINT" if self.loops <= 0 or self.tried >= self.trials else None
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,21 @@ def test_an_interrupted_sweep_is_gone_on_with(tmp_path: Path) -> None:
     assert sum(done.measured.values()) == len(done.layers)
     loops = Counter((visit.subject, visit.round) for visit in read_visits(done.folder) if visit.kind == "loop")
     assert max(loops.values()) == 1
+
+
+def test_a_sweep_that_is_stopped_while_layers_are_tried_keeps_what_it_has(tmp_path: Path) -> None:
+    with pytest.raises(EdgewattError, match="before every layer was tried; nothing was measured"):
+        record_sweep(tmp_path, options=quick(10, at_once=5), rig=StoppingRig(trials=4))
+    rig = StoppingRig(trials=3 + 8 + 2)  # of the backend, of the first batch with its repeats, and of the second
+    with pytest.warns(EdgewattWarning, match="what was measured is kept"):
+        run = record_sweep(tmp_path, options=quick(10, at_once=5), rig=rig)
+    assert run.interrupted == "stopped by SIGINT"
+    assert 0 < sum(run.measured.values()) < len(run.layers)
+    assert sum(int(str(cell)) for cell in sweep_table(run).columns[1].cells) == 5
+    assert "The same command goes on" in sweep_lines(run)[-1]
+    done = record_sweep(tmp_path, options=quick(10, at_once=5), rig=StoppingRig())
+    assert done.interrupted is None
+    assert sum(done.measured.values()) == len(done.layers)
 
 
 def test_a_sweep_that_was_killed_between_files_is_gone_on_with(tmp_path: Path) -> None:
