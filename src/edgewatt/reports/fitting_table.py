@@ -35,9 +35,10 @@ class FittingTable(Table):
             width: Columns of the terminal.
         """
         for column in self.columns:
-            if column.justify == "left":
-                words = [cell for cell in column._cells if isinstance(cell, str | Text)]
-                column.min_width = min(max(cell_len(str(word)) for word in (column.header, *words)), _SHORT)
+            words = [cell for cell in (column.header, *column._cells) if isinstance(cell, str | Text)]
+            longest = max(cell_len(str(word)) for word in words)
+            # A number and its interval are one; a name may be cut.
+            column.min_width = longest if column.justify == "right" else min(longest, _SHORT)
         left_out: set[int] = set()
         for group in (set(), *self.optional):
             left_out |= group
