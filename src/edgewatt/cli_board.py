@@ -39,7 +39,8 @@ def idle(
 
 
 #: Parameters of `record` that an isolated recording has no use for, and those that it alone has.
-_IN_PLACE = ("networks", "cycles", "warmup", "rails", "fast", "cool_down", "idle_duration", "force_idle")
+_OF_SEVERAL = ("cool_down", "idle_duration", "force_idle")
+_IN_PLACE = ("networks", "cycles", "warmup", "rails", "fast", *_OF_SEVERAL, "batch", "power_mode", "latency_ms")
 _ISOLATED = ("rounds", "seconds", "cold", "share")
 
 
@@ -115,9 +116,11 @@ def record(
     listed, precisions = split(networks), split(dtype) or ["float16"]
     several = batch is not None or power_mode is not None or len(precisions) > 1 or len(split([network or ""])) > 1
     if isolate:
+        refuse_given(
+            context, _IN_PLACE, "not for --isolate", fix="It measures one network in one state: leave them away"
+        )
         if several:
-            raise EdgewattError("--isolate measures one network in one state", fix="Leave --batch and the like away")
-        refuse_given(context, _IN_PLACE, "not for --isolate", fix="edgewatt record resnet18 raw_data --isolate")
+            raise EdgewattError("--isolate measures one network in one state", fix="Name one network and one --dtype")
         cli_isolated.isolate(
             network,
             raw_dir,
@@ -169,6 +172,7 @@ def record(
     if latency_ms is not None:
         raise EdgewattError("--latency-ms chooses between several states", fix="Add --batch, --dtype or --power-mode")
     if not listed:
+        refuse_given(context, _OF_SEVERAL, "for several networks or states", fix="Leave it away, or use --networks")
         if network is None or raw_dir is None:
             raise EdgewattError("NETWORK and RAW_DIR are both needed", fix="edgewatt record resnet18 raw_data")
         with cycles_bar(cycles) as progress:

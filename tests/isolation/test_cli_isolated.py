@@ -56,6 +56,8 @@ def test_the_table_names_what_there_is_to_compare_with(tmp_path: Path) -> None:
         (["lenet", "RAW", "--warm"], "--cold/--warm is for layers by themselves"),
         (["RAW", "--networks", "lenet", "--rounds", "2", "--seconds", "1"], "--rounds, --seconds are for layers"),
         (["RAW", "--networks", "lenet,alexnet", "--name", "x"], "name themselves"),
+        (["lenet", "RAW", *QUICK, "--latency-ms", "3"], "--latency-ms is not for --isolate"),
+        (["lenet", "RAW", "--cool-down", "3"], "--cool-down is for several networks"),
     ],
 )
 def test_options_without_an_effect_are_refused(tmp_path: Path, arguments: list[str], why: str) -> None:

@@ -41,6 +41,16 @@ def test_a_state_without_energy_is_never_the_most_efficient() -> None:
     assert line.plain == "lenet: no recorded state has a known energy"
 
 
+def test_the_batch_is_the_engine_s_where_nothing_else_tells_it(tmp_path: Path) -> None:
+    simulate_states(tmp_path, ["lenet"], batches=[1, 4], cycles=100)
+    before = {state.name: state.runtime_s for state in read_states(tmp_path).done}
+    for path in tmp_path.rglob("run.json"):
+        path.unlink()
+    after = read_states(tmp_path).done
+    assert {state.batch for state in after} == {1, 4}
+    assert {state.name: state.runtime_s for state in after} == before
+
+
 def test_where_no_state_is_fast_enough_the_fastest_is_named() -> None:
     (line,) = states_lines([_state(1, 2.0, 12.0), _state(2, 3.0, 10.0)], 1.5)
     assert line.plain == "lenet: no recorded state within 1.5 ms a cycle; the fastest takes up to 2 ms (lenet@b1)"

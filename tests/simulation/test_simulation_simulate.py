@@ -56,7 +56,7 @@ def test_names_that_no_recording_can_have(tmp_path: Path, name: str) -> None:
 def test_a_recording_of_before_leaves_nothing_behind(tmp_path: Path) -> None:
     """A log of a further rail, of an earlier run, would be taken for one of this run."""
     stale = tmp_path / "raw/lenet/lenet_power_log.VDD_SOC.log"
-    stale.parent.mkdir(parents=True)
+    simulate(tmp_path / "raw", ["lenet"], cycles=5)
     stale.write_text("20241121-05:20:04.261448,5000.0,1096.0\n")
     (folder,) = simulate(tmp_path / "raw", ["lenet"], cycles=5)
     assert sorted(path.name for path in folder.iterdir()) == [

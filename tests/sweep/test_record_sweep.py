@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgewatt.backends.simulated import SimulatedBackend
 from edgewatt.dataset.run import build_dataset
 from edgewatt.errors import EdgewattError, EdgewattWarning
 from edgewatt.formats.isolated import read_visits
@@ -20,7 +21,7 @@ from edgewatt.networks.engine import engine_entry
 from edgewatt.networks.layer import Layer, LayerKind
 from edgewatt.predictors.training import train
 from edgewatt.reports.sweep import sweep_lines, sweep_table
-from edgewatt.simulation.board import ORIN_NANO
+from edgewatt.simulation.board import AGX_ORIN, ORIN_NANO
 from edgewatt.simulation.roofline import layer_truth
 from edgewatt.sweep.estimate import Trials, try_backend
 from edgewatt.sweep.options import SweepOptions
@@ -159,6 +160,38 @@ def test_another_sweep_in_its_place_is_refused_and_can_be_replaced(tmp_path: Pat
     run = record_sweep(tmp_path, backend="simulated", options=pooling, replace_existing=True)
     assert set(run.measured) == {"pooling"}
     assert read_sweep_plan(run.folder).kinds == ["pooling"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"sensor": "none"}, r"with --sensor left away, not none"),
+        ({"backend": SimulatedBackend(AGX_ORIN)}, r"the board simulated orin-nano 15W, not simulated agx-orin"),
+    ],
+)
+def test_a_sweep_that_cannot_be_gone_on_with_stays_complete(
+    change: dict[str, object], told: str, tmp_path: Path
+) -> None:
+    done = record_sweep(tmp_path, backend="simulated", options=quick(4))
+    before = {path: path.read_bytes() for path in done.folder.rglob("*") if path.is_file()}
+    with pytest.raises(EdgewattError, match=told):
+        record_sweep(tmp_path, **{"backend": "simulated", "options": quick(6), **change})  # type: ignore[arg-type]
+    assert before == {path: path.read_bytes() for path in done.folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"kernel": []}, {"operation": "foo"}, {"outputs": 0}, {"groups": 0}, {"stride": [0, 0]}, {"kernel": [500, 500]}],
+)
+def test_a_damaged_plan_is_told_of(damage: dict[str, object], tmp_path: Path) -> None:
+    done = record_sweep(tmp_path, backend="simulated", options=quick(4))
+    path = done.folder / "sweep.json"
+    plan = json.loads(path.read_text())
+    chosen = next(layer for layer in plan["layers"] if layer["operation"] == "convolution")
+    chosen |= damage
+    path.write_text(json.dumps(plan))
+    with pytest.raises(EdgewattError, match=r"sweep\.json"):
+        record_sweep(tmp_path, backend="simulated", options=quick(6))
 
 
 def test_a_sweep_is_trained_on_like_a_network(sweep: SweepRun, tmp_path: Path) -> None:

@@ -26,6 +26,14 @@ def test_a_uri_has_a_scheme() -> None:
             checked_uri(wrong)
 
 
+def test_a_database_that_cannot_be_opened_is_told_of_at_once(tmp_path: Path) -> None:
+    for wrong in (tmp_path, tmp_path / "none" / "x.db"):
+        with pytest.raises(EdgewattError, match="the database cannot be opened"):
+            checked_uri(f"sqlite:///{wrong}")
+    checked_uri(f"sqlite:///{tmp_path}/new.db")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_passwords_are_not_shown() -> None:
     assert shown_uri("https://me:secret@host:5000/path") == "https://host:5000/path"
     assert shown_uri("sqlite:///a@b.db") == "sqlite:///a@b.db"

@@ -11,7 +11,7 @@ from edgewatt.errors import EdgewattError
 from edgewatt.versioning.contents import data_set
 from edgewatt.versioning.dvc import Dvc, check_dvc
 from edgewatt.versioning.remotes import Remote, chosen_remote, is_address, without_credentials
-from edgewatt.versioning.transfer import push_data
+from edgewatt.versioning.transfer import pull_data, push_data
 from recording_builder import RecordingBuilder
 from small_training import write_training_data
 
@@ -47,6 +47,13 @@ def test_a_remote_that_nothing_knows_makes_no_repository(tmp_path: Path, remote:
     with pytest.raises(EdgewattError, match="remote"):
         push_data(tmp_path / "raw", remote)
     assert [path.name for path in tmp_path.iterdir()] == ["raw"]
+
+
+def test_a_pointer_that_says_nothing_is_not_pulled(tmp_path: Path) -> None:
+    (tmp_path / "raw.dvc").write_text("")
+    with pytest.raises(EdgewattError, match=r"raw\.dvc says of no data"):
+        pull_data(tmp_path / "raw", str(tmp_path / "remote"))
+    assert [path.name for path in tmp_path.iterdir()] == ["raw.dvc"]
 
 
 def test_a_new_address_gets_a_name_and_a_password_stays_here(tmp_path: Path) -> None:

@@ -105,6 +105,12 @@ def test_no_scheduler_at_the_address(address: str, monkeypatch: pytest.MonkeyPat
         open_place(scheduler=address)
 
 
+def test_a_file_that_is_no_scheduler_s(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"model": "lenet"}')
+    with pytest.raises(EdgewattError, match="no Dask scheduler answers"):
+        open_place(scheduler=str(tmp_path / "run.json"))
+
+
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EdgewattError, match=r"pip install 'edgewatt\[cluster\]'"):

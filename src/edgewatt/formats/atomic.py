@@ -18,14 +18,22 @@ def replacing(path: Path) -> Iterator[Path]:
     When the block fails or is interrupted, what was there before stays and the half-written file goes.
 
     Args:
-        path: The file to write; missing folders above it are made.
+        path: The file to write; missing folders above it are made. Of a link the file that it leads to is written.
 
     Yields:
         The path to write to.
 
     Raises:
-        EdgewattError: The folder or the file cannot be written.
+        EdgewattError: The folder or the file cannot be written, or there is a device, a pipe or a folder of that name.
     """
+    if path.is_symlink():
+        path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise EdgewattError(
+            "a folder lies there" if path.is_dir() else "it is no ordinary file, and is not replaced by one",
+            where=path,
+            fix="Name another file",
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")

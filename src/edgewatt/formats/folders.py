@@ -53,6 +53,25 @@ def refuse_same_folder(source: Path, target: Path) -> None:
         )
 
 
+def refuse_foreign(folder: Path, what: str, *, is_own: bool) -> None:
+    """Refuse to write a folder in the place of something else.
+
+    Args:
+        folder: The folder.
+        what: What it would become, such as `a recording`.
+        is_own: Whether what is there is such a thing itself.
+
+    Raises:
+        EdgewattError: There is a file of that name, or a folder that holds other things.
+    """
+    if not folder.exists() or is_own or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    kind = "a folder with other things in it" if folder.is_dir() else "a file"
+    raise EdgewattError(
+        f"there is {kind}, which {what} would take the place of", where=folder, fix="Move it away, or use another name"
+    )
+
+
 @contextmanager
 def replacing_folder(folder: Path, *, keep_others: bool) -> Iterator[Path]:
     """Give an empty hidden folder beside `folder` to write to, which takes its place when the block ends well.

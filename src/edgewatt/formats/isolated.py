@@ -25,7 +25,7 @@ PLAN_FILE, VISITS_FILE = "isolated.json", "visits.jsonl"
 SCHEMA_VERSION = 1
 #: No board draws more; a power of other units is.
 _MOST_W = 1e5
-_FIX = "Record it again: edgewatt record NETWORK RAW_DIR --isolate --replace"
+_FIX = "Give the command that recorded it again, with --replace"
 
 
 class IsolatedLayer(FileModel):
@@ -61,9 +61,9 @@ class IsolatedSubject(FileModel):
     """
 
     key: str
-    copies: int = 1
-    variants: int = 1
-    layer_share: FiniteFloat = 1.0
+    copies: Annotated[int, Field(ge=1)] = 1
+    variants: Annotated[int, Field(ge=1)] = 1
+    layer_share: Annotated[FiniteFloat, Field(gt=0, le=1)] = 1.0
     trial_s: FiniteFloat = 0.0
     rest_s: FiniteFloat = 0.0
     further: list[str] = Field(default_factory=list)
@@ -131,7 +131,7 @@ class Visit(FileModel):
     start_us: int
     end_us: int
     cycles: int = 0
-    call_s: FiniteFloat | None = None
+    call_s: Annotated[FiniteFloat, Field(ge=0)] | None = None
     call_spread_s: FiniteFloat | None = None
     in_calls: FiniteFloat | None = None
     power_w: Annotated[FiniteFloat, Field(ge=-_MOST_W, le=_MOST_W)] | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from edgewatt.errors import EdgewattError, FormatError, warn
 from edgewatt.formats.benchmark import BenchmarkResult, read_benchmark_result
 from edgewatt.formats.engine_info import EngineInfo, read_engine_info
+from edgewatt.formats.folders import refuse_foreign
 from edgewatt.formats.isolated import is_isolated
 from edgewatt.formats.layer_cycles import LayerCycles, LayerRuntimes, match_layers, match_runtimes
 from edgewatt.formats.layer_latency import read_layer_latencies
@@ -131,6 +132,16 @@ def find_recordings(raw_dir: Path, models: Sequence[str] = ()) -> list[Recording
             fix="A recording is a folder <model> with <model>_power_log.log and trt_profiling/ in it",
         )
     return chosen_runs({paths.name: paths for paths in found}, models, "recording of", raw_dir)
+
+
+def refuse_foreign_recording(folder: Path) -> None:
+    """Refuse to record into a folder that holds something else.
+
+    Raises:
+        EdgewattError: It does, or there is a file of that name.
+    """
+    is_own = folder.is_dir() and (_is_recording(folder) or RecordingPaths(folder).run_info.exists())
+    refuse_foreign(folder, "a recording", is_own=is_own or (folder.is_dir() and is_isolated(folder)))
 
 
 def _is_recording(folder: Path) -> bool:

@@ -7,6 +7,7 @@ is measured.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
@@ -18,6 +19,10 @@ SCHEMA_VERSION = 1
 #: What the name of a sweep's recording begins with; behind it stands its seed.
 PREFIX = "sweep@"
 _FIX = "Sweep again: edgewatt sweep RAW_DIR --replace"
+
+
+_Size = Annotated[int, Field(ge=1)]
+_Padding = Annotated[int, Field(ge=0)]
 
 
 class SweptLayer(FileModel):
@@ -44,15 +49,15 @@ class SweptLayer(FileModel):
     name: str
     origin: str
     repeat_of: str | None = None
-    operation: str
-    input_shape: list[int]
-    outputs: int
-    kernel: list[int]
-    stride: list[int]
-    pre_padding: list[int]
-    post_padding: list[int]
-    dilation: list[int]
-    groups: int
+    operation: Annotated[str, Field(pattern="^(convolution|max|average|gemm)$")]
+    input_shape: Annotated[list[_Size], Field(min_length=2)]
+    outputs: _Size
+    kernel: Annotated[list[_Size], Field(min_length=2, max_length=2)]
+    stride: Annotated[list[_Size], Field(min_length=2, max_length=2)]
+    pre_padding: Annotated[list[_Padding], Field(min_length=2, max_length=2)]
+    post_padding: Annotated[list[_Padding], Field(min_length=2, max_length=2)]
+    dilation: Annotated[list[_Size], Field(min_length=2, max_length=2)]
+    groups: _Size
     activation: str | None = None
     residual: bool = False
     round_up: bool = False

@@ -21,6 +21,7 @@ _OPTIONS = {
     "adaptive": "--adaptive",
     "pause_s": "a pause of",
     "memory_bytes": "a board's memory of",
+    "board": "the board",
 }
 
 
@@ -36,7 +37,8 @@ def refuse_other_settings(before: Mapping[str, Any], now: Mapping[str, Any], wha
     Raises:
         EdgewattError: One differs.
     """
-    other = [_told(name, before.get(name), value) for name, value in now.items() if before.get(name) != value]
+    # A recording of an older version does not tell all of them.
+    other = [_told(name, before[name], value) for name, value in now.items() if before.get(name, value) != value]
     if other:
         raise EdgewattError(
             f"the {what} that is there was made with {'; '.join(other)}",
@@ -48,6 +50,8 @@ def refuse_other_settings(before: Mapping[str, Any], now: Mapping[str, Any], wha
 def _told(name: str, before: Any, now: Any) -> str:
     if name == "network":
         return "another network, or one of other weights"
+    if name == "sensor":
+        return f"--sensor {before or 'left away'}, not {now or 'left away'}"
     if name == "caches":
         return f"--{before}, not --{now}"
     return f"{_OPTIONS.get(name, name)} {_shown(before)}, not {_shown(now)}"

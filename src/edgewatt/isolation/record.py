@@ -20,6 +20,7 @@ from edgewatt.backends.network import find_network
 from edgewatt.backends.registry import choose_backend
 from edgewatt.backends.simulated import SimulatedBackend
 from edgewatt.formats.isolated import SUFFIX
+from edgewatt.formats.recording import refuse_foreign_recording
 from edgewatt.isolation.isolated_run import IsolatedRun
 from edgewatt.isolation.job import network_job
 from edgewatt.isolation.live_rig import LiveRig
@@ -78,8 +79,9 @@ def record_isolated(
     options = options or IsolationOptions()
     chosen = backend if isinstance(backend, Backend) else choose_backend(backend)
     found = find_network(network)
-    run_name = f"{name or found.name}{SUFFIX}"
+    run_name = f"{found.name if name is None else name}{SUFFIX}"
     check_name(run_name)
+    refuse_foreign_recording(raw_dir / run_name)
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_requests())
         if rig is None:

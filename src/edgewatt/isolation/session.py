@@ -86,6 +86,8 @@ class IsolationSession:
                     raise
                 return self._end(plan, RoundsResult(stopped_by=stopped.by))
             self._write(plan, keep=bool(known))
+        # Until all is measured the recording is not complete.
+        RecordingPaths(self.folder).run_info.unlink(missing_ok=True)
         cut_last_visit(self.folder)
         outcome = measure_rounds(
             self._subjects(plan, models),
@@ -102,6 +104,7 @@ class IsolationSession:
         options = self.options
         return {
             "backend": self.rig.backend,
+            "board": self.surroundings.board,
             "sensor": self.sensor or "",
             "precision": options.precision,
             "input_shape": list(options.input_shape or ()),
@@ -122,7 +125,7 @@ class IsolationSession:
         known = {layer.name for layer in plan.layers}
         refuse_other_settings(plan.settings, self._settings(), "recording", self.folder)
         complete = path.exists() and not read_run_info(path).interrupted and plan.rounds >= self.options.rounds
-        if complete and all(layer.name in known for layer in self.job.layers):
+        if complete and read_visits(self.folder) and all(layer.name in known for layer in self.job.layers):
             raise AlreadyMeasuredError(
                 f"there is a recording of {self.folder.name} already",
                 where=self.folder,

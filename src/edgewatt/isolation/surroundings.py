@@ -41,6 +41,13 @@ class Surroundings:
         """The state now."""
         return cls(rig, root, read_environment(root))
 
+    @property
+    def board(self) -> str:
+        """The board and its power mode."""
+        if isinstance(self.rig, SimulatedRig):
+            return f"simulated {self.rig.board.name} {self.rig.board.power_mode}"
+        return f"{self.before.board} {self.before.power_mode or ''}".strip()
+
     def verdict(
         self, plan: IsolatedPlan, visits: Sequence[Visit], result: IsolatedResult, interrupted: str | None
     ) -> list[str]:

@@ -16,7 +16,7 @@ import edgewatt
 from edgewatt.batch import Batch, Made, run_tasks
 from edgewatt.errors import EdgewattError, EdgewattWarning, warn
 from edgewatt.formats.atomic import write_bytes
-from edgewatt.formats.folders import refuse_same_folder, replacing_folder
+from edgewatt.formats.folders import refuse_foreign, refuse_same_folder, replacing_folder
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.idle_power import read_idle_power
 from edgewatt.formats.isolated import is_isolated
@@ -226,6 +226,8 @@ def _map_and_write(
     else:
         runtimes, told = _listen(lambda: read_runtimes(paths))
         mapped = _map_runtimes(runtimes, told)
+    own = (LAYER_POWER_FILE, METRICS_FILE, MAPPING_FILE)
+    refuse_foreign(folder, "a mapped network", is_own=any((folder / name).exists() for name in own))
     with replacing_folder(folder, keep_others=False) as beside:
         if mapped.cycles is not None and mapped.power_uw is not None and idle_power_uw is not None:
             write_layer_metrics(beside / METRICS_FILE, mapped.cycles, mapped.power_uw, idle_power_uw)

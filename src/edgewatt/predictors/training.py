@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from edgewatt.errors import EdgewattError
+from edgewatt.formats.folders import refuse_same_folder
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.card import training_card
 from edgewatt.predictors.cross_prediction import CrossPrediction
@@ -93,6 +94,7 @@ def train(
         EdgewattError: A table is broken, a network to hold out is not there, none is left to train on, no kind has
             enough rows, or boards or power modes would be mixed unawares.
     """
+    refuse_same_folder(training_dir, predictors_dir)
     predictor = predictor_name(predictor, settings, tune_degree=tune_degree)
     check_board_features(predictor, choice)
     data = fleet_training_data(training_dir, choice)

@@ -20,6 +20,7 @@ from edgewatt.backends.base import Backend, LoadSettings
 from edgewatt.backends.network import find_network
 from edgewatt.backends.registry import choose_backend
 from edgewatt.errors import EdgewattError, NoDeviceError
+from edgewatt.formats.recording import refuse_foreign_recording
 from edgewatt.networks.element_types import check_compute_type
 from edgewatt.recording.benchmark_main import BenchmarkPlan
 from edgewatt.recording.logger import MOST_PER_S
@@ -85,7 +86,7 @@ def record(
     _check_options(cycles, warmup, precision)
     chosen = backend if isinstance(backend, Backend) else choose_backend(backend)
     found = find_network(network)
-    run_name = name or found.name
+    run_name = found.name if name is None else name
     check_name(run_name)
     if not replace_existing and is_complete(raw_dir, run_name):
         raise EdgewattError(
@@ -93,6 +94,7 @@ def record(
             where=raw_dir / run_name,
             fix="Record under another name (--name), into another folder, or replace it (--replace)",
         )
+    refuse_foreign_recording(raw_dir / run_name)
     settings = LoadSettings(precision, input_shape, seed)
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_requests())

@@ -14,11 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from edgewatt.errors import EdgewattError, warn
+from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.recording import RecordingPaths
 from edgewatt.formats.run_info import read_run_info
 
 _HIDDEN = re.compile(r"\.recording-(?P<name>.+)-(?P<pid>\d+)")
 _REPLACED = "replaced"
+#: What else lies beside recordings: idle power, and the truth of simulated ones.
+_NOT_RUNS = (IDLE_FILE, "truth")
 
 
 class Staging:
@@ -98,6 +101,8 @@ def check_name(name: str) -> None:
     Raises:
         EdgewattError: It cannot.
     """
+    if name in _NOT_RUNS:
+        raise EdgewattError(f"a run cannot be called {name!r}, as something else is", fix="Choose another name")
     if not name or name.startswith(".") or "/" in name or not name.isprintable() or len(name) > 200:
         raise EdgewattError(f"a run cannot be called {name!r}", fix="Use letters, digits, '-', '_', '@' and '.'")
 

@@ -115,7 +115,7 @@ def rivals(best: StateResult, states: Sequence[StateResult], latency_s: float | 
 def _read(paths: RecordingPaths) -> StateResult:
     result = read_recorded(paths.folder, map_layers=False)
     run = read_run_info(paths.run_info) if paths.run_info.exists() else None
-    batch = 1 if run is None or not run.batch_size else run.batch_size
+    batch = (None if run is None else run.batch_size) or _batch_of_layers(result)
     return StateResult(
         name=paths.name,
         path=paths.folder,
@@ -129,6 +129,11 @@ def _read(paths: RecordingPaths) -> StateResult:
         power_w=result.run_power_w,
         energy_j=_energy(result, batch),
     )
+
+
+def _batch_of_layers(result: NetworkResult) -> int:
+    """Inputs of one cycle, as the engine's first layer has them; 1 where that is not known."""
+    return next((layer.layer.batch_size for layer in result.layers if layer.layer and layer.layer.input_shape), 1)
 
 
 def _energy(result: NetworkResult, batch: int) -> Estimate | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from edgewatt.errors import EdgewattError, warn
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE_NAME
 from edgewatt.formats.idle_power import IdlePower, read_idle_power, write_idle_power
+from edgewatt.formats.recording import refuse_foreign_recording
 from edgewatt.networks.architectures import network_layers
 from edgewatt.simulation.base_files import IDLE_TIMESTAMP, TRUTH_FOLDER, write_recording
 from edgewatt.simulation.board import find_board
@@ -65,6 +66,8 @@ def simulate(
         raise EdgewattError(f"the network {twice!r} comes twice", fix="Name each network once")
     layers = [network_layers(network, batch=batch, precision=precision) for network in networks]
     refuse_measured(raw_dir)
+    for name in names:
+        refuse_foreign_recording(raw_dir / name)
     idle_w = measure_idle(simulated, settings.sensor, seed=seed)
     idle = IdlePower(timestamp=IDLE_TIMESTAMP, avg_idle_power=idle_w * 1e6)
     _warn_of_other_idle_power(raw_dir / IDLE_FILE_NAME, idle)

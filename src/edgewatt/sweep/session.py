@@ -17,14 +17,14 @@ from pathlib import Path
 
 import edgewatt
 from edgewatt.backends.base import NetworkFacts
-from edgewatt.errors import EdgewattError
+from edgewatt.errors import EdgewattError, FormatError
 from edgewatt.formats.engine_info import EngineInfo
 from edgewatt.formats.isolated import PLAN_FILE, read_plan, read_visits
 from edgewatt.formats.layer_power import LayerPower
 from edgewatt.formats.recording import RecordingPaths
 from edgewatt.formats.run_info import read_run_info
 from edgewatt.formats.sweep import FILE_NAME, SweepPlan, SweptLayer, read_sweep_plan, write_sweep_plan
-from edgewatt.isolation.cut import build_key
+from edgewatt.isolation.cut import CannotCut, build_key
 from edgewatt.isolation.evaluate import evaluate
 from edgewatt.isolation.going_on import refuse_other_settings
 from edgewatt.isolation.isolated_run import IsolatedRun
@@ -122,6 +122,12 @@ class SweepSession:
             run = self._measure(replace_existing=replace_existing and run is None)
         if run is None or run.interrupted is None:
             run = self._measure_last(run)
+        if run is None and self.error is not None:
+            raise EdgewattError(
+                f"predictors of this sweep are off by {self.error:.1%} already, no more than was asked for",
+                where=self.folder,
+                fix="Ask for less (--target-error), or leave it away to measure more layers",
+            )
         if run is None:
             raise EdgewattError(
                 f"there is a sweep of {counted(self._planning.count, 'layer')} already",
@@ -189,8 +195,6 @@ class SweepSession:
             None if self.progress is None else self._step,
             also=lambda folder: write_sweep_plan(folder, self._plan()),
         )
-        # Until all that was chosen is measured the recording is not complete.
-        RecordingPaths(self.folder).run_info.unlink(missing_ok=True)
         return session.run(replace_existing=replace_existing)
 
     def _step(self, stage: str, done: int, total: int) -> None:
@@ -209,7 +213,14 @@ class SweepSession:
     def _layer(self, swept: SweptLayer) -> tuple[Layer, CutLayer]:
         if swept.name not in self._built:
             single = as_single(swept)
-            layer, model = single.layer(swept.name, self.precision), single.model()
+            try:
+                layer, model = single.layer(swept.name, self.precision), single.model()
+            except CannotCut as error:
+                raise FormatError(
+                    f"the layer {swept.name!r} cannot be: {error}",
+                    where=self.folder / FILE_NAME,
+                    fix="Begin anew: --replace",
+                ) from error
             # What is measured again is so, though it is built alike.
             key = build_key(model, {"name": swept.name} if swept.repeat_of else None)
             self._built[swept.name] = (layer, CutLayer(layer.name, layer.backend_type, model, key))

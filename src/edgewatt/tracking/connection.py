@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -56,7 +57,7 @@ def checked_uri(uri: str) -> str:
     """Check that a tracking URI is one that MLflow can have.
 
     Raises:
-        EdgewattError: Its scheme is none of MLflow's.
+        EdgewattError: Its scheme is none of MLflow's, or its database cannot be opened.
     """
     scheme, colon, _ = uri.partition(":")
     if scheme.lower().partition("+")[0] not in _SCHEMES or not (colon or scheme.startswith("databricks")):
@@ -64,7 +65,25 @@ def checked_uri(uri: str) -> str:
             f"{uri!r} is no tracking URI",
             fix="Give the address of a server, http://HOST:5000, or a database, sqlite:///mlflow.db",
         )
+    database = sqlite_file(uri)
+    if database is not None:
+        _check_opens(database)
     return uri
+
+
+def _check_opens(path: Path) -> None:
+    """Check that a database can be opened: MLflow tries for minutes."""
+    was_there = path.exists()
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error as error:
+        raise EdgewattError(
+            f"the database cannot be opened: {error}", where=path, fix="Name a file in a folder that is there"
+        ) from error
+    finally:
+        if not was_there and path.is_file() and path.stat().st_size == 0:
+            path.unlink()
 
 
 def shown_uri(uri: str) -> str:

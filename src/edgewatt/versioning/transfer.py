@@ -98,6 +98,12 @@ def pull_data(folder: Path, remote: str | None = None, *, rev: str | None = None
     refuse_unusable(place, remote)
     before = pointer.read_bytes() if pointer.is_file() else None
     wanted = before if rev is None else _pointer_at(place, pointer, rev)
+    if wanted is None or b"outs:" not in wanted:
+        raise EdgewattError(
+            f"{pointer.name} says of no data what belongs in the folder",
+            where=pointer,
+            fix="Take it from git again, or push the data anew",
+        )
     dvc, is_new = repository_of(place)
     chosen, first = chosen_remote(dvc, remote)
     if wanted is not None and wanted != before:

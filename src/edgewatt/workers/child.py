@@ -30,6 +30,7 @@ def main(descriptor: int) -> None:
         descriptor: Our end of the connection, an open file descriptor.
     """
     signal.signal(signal.SIGTERM, _leave)
+    sys.unraisablehook = _leave_again
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
     connection: Connection[bytes, bytes] = Connection(descriptor)
@@ -65,6 +66,14 @@ def _receive(connection: Connection[bytes, bytes], tasks: SimpleQueue[bytes]) ->
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(_GRACE_S)
         os._exit(1)
+
+
+def _leave_again(raised: sys.UnraisableHookArgs) -> None:
+    """Leave at the next moment where the first came while a library could not pass the exception on."""
+    if isinstance(raised.exc_value, SystemExit):
+        os.kill(os.getpid(), signal.SIGTERM)
+    else:
+        sys.__unraisablehook__(raised)
 
 
 def _leave(number: int, _: FrameType | None) -> NoReturn:

@@ -169,8 +169,10 @@ def _connect(address: str) -> Any:
         if not 0 < port < 2**16:
             raise ValueError(f"there is no port {port}")
         return Client(address, timeout=_ANSWER_S, set_as_default=False)
-    except (OSError, ValueError, ImportError) as error:
-        raise EdgewattError(f"no Dask scheduler answers: {error}", where=address, fix=_START) from error
+    # What is no scheduler answers anything, and Dask takes it for its own: there is no common kind of error.
+    except Exception as error:
+        told = str(error).splitlines() or [type(error).__name__]
+        raise EdgewattError(f"no Dask scheduler answers: {told[0]}", where=address, fix=_START) from error
 
 
 def _silence() -> None:
