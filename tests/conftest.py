@@ -20,6 +20,15 @@ settings.load_profile("edgewatt")
 _DATA = Path(__file__).parents[1].parent / "shared" / "data"
 
 
+#: Modules whose tests take longest: they are run first, so that no worker is left with them at the end.
+_LONG = frozenset({"test_docs.py", "test_tracking_mlflow.py", "test_docs_tutorial.py", "test_real_layers.py"})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long tests first; all workers of a parallel run have the same order."""
+    items.sort(key=lambda item: item.path.name not in _LONG)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _signals_as_usual() -> None:
     """Undo what a shell does to its background jobs: a signal that is ignored stays ignored in every child."""
