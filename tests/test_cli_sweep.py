@@ -37,6 +37,7 @@ def test_a_sweep_tells_how_long_it_takes_and_what_it_found(tmp_path: Path) -> No
         (["--board", "nano-orin", "--backend", "simulated"], "nano-orin"),
         (["--target-error", "5"], "--target-error"),
         (["--networks", "lenet"], "leave --networks away"),
+        (["--networks", "squeezenet1_1", "--adaptive", "--kinds", "dense"], "of the kinds that are swept"),
         (["--networks", "nobody", "--adaptive", "--backend", "simulated"], "'nobody'"),
     ],
 )

@@ -136,14 +136,14 @@ def evaluate_trained(
     """
     from edgewatt.predictors.prediction import load_predictors
     from edgewatt.predictors.trained_scores import trained_scores
-    from edgewatt.reports.trained_scores import trained_scores_json, trained_scores_lines, trained_scores_table
+    from edgewatt.reports.trained_scores import trained_scores_json, trained_scores_lines, trained_scores_tables
     from edgewatt.tracking.sources import predictors_folder
 
     with predictors_folder(name, uri) as folder:
         assert folder is not None
         predictors = load_predictors(folder)
     found = trained_scores(training_dir, predictors, choice)
-    show(as_json, trained_scores_json(name, found), trained_scores_table(found), *trained_scores_lines(found))
+    show(as_json, trained_scores_json(name, found), *trained_scores_tables(found), *trained_scores_lines(found))
 
 
 class Tracking:

@@ -30,9 +30,14 @@ def test_scores_are_of_new_networks_alone(tmp_path: Path) -> None:
     assert runtime["mape"] == pytest.approx(np.abs(mean / true - 1).mean())
     assert (runtime["rows"], runtime["networks"], runtime["fallback"]) == (16, 2, False)
 
+    sums = np.array([convolutions(8, ord(name))["runtime"].sum() for name in "xy"])
+    assert found.network["runtime"]["mape"] == pytest.approx(np.abs(8 * mean / sums - 1).mean())
+    assert (found.network["runtime"]["networks"], found.whole) == (2, False)
+
     arguments = ["evaluate", training, "--predictors", tmp_path / "predictors", "--json"]
     told = json.loads(CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False).stdout)
     assert told["layers"] == found.layers
+    assert told["network"] == found.network
     assert told["predictors"] == str(tmp_path / "predictors")
 
 

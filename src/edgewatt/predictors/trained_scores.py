@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgewatt.errors import EdgewattError
 from edgewatt.formats.run_folders import network_of
+from edgewatt.formats.sweep import is_sweep
 from edgewatt.networks.layer import LayerKind
 from edgewatt.predictors.cross_prediction import measured_rows
 from edgewatt.predictors.estimate import KindFunction
@@ -16,6 +19,7 @@ from edgewatt.predictors.folder import Predictors
 from edgewatt.predictors.metrics import scores
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.training_data import NETWORK, TrainingData
+from edgewatt.predictors.transfer_networks import predicted_networks
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,17 @@ class TrainedScores:
         known: Networks of the folder that they were trained on, and so are left out.
         layers: Scores of layers by kind and target; with `fallback`, whether the predictor of all kinds answered.
         left_out: Kinds and targets that no predictor answers.
+        network: Scores of whole networks, idle power and the predictors' calibration included, by runtime (ms), energy
+            (mJ) and power (W); a sweep is no network.
+        whole: Whether these were measured as a whole; else sums over the tables' layers stand in.
     """
 
     networks: tuple[str, ...]
     known: tuple[str, ...]
     layers: dict[str, dict[str, dict[str, Any]]]
     left_out: tuple[str, ...]
+    network: dict[str, dict[str, Any]] = field(default_factory=dict)
+    whole: bool = False
 
 
 def trained_scores(training_dir: Path, predictors: Predictors, choice: FleetChoice | None = None) -> TrainedScores:
@@ -69,7 +78,21 @@ def trained_scores(training_dir: Path, predictors: Predictors, choice: FleetChoi
             elif found:
                 layers.setdefault(kind.value, {})[target.value] = found
     known = tuple(name for name in data.networks if name not in new)
-    return TrainedScores(tuple(new), known, layers, tuple(left_out))
+    network, whole = _network_scores(chosen, predictors)
+    return TrainedScores(tuple(new), known, layers, tuple(left_out), network, whole)
+
+
+def _network_scores(data: TrainingData, predictors: Predictors) -> tuple[dict[str, dict[str, Any]], bool]:
+    """Scores of whole networks by what is predicted of them, and whether they were measured as a whole."""
+    if all(is_sweep(name) for name in data.networks):
+        return {}, False
+    networks, values = predicted_networks(data, predictors)
+    names, found = np.array(networks.names), {}
+    for name, true in networks.values().items():
+        known = np.isfinite(true) & np.isfinite(values[name]) & (true > 0.0)
+        if known.any():
+            found[name] = asdict(scores(true[known], values[name][known], names[known]))
+    return found, networks.whole
 
 
 def _scores(data: TrainingData, predictors: Predictors, kind: LayerKind, target: Target) -> dict[str, Any] | None:

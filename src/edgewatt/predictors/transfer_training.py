@@ -39,6 +39,7 @@ from edgewatt.predictors.transfer import (
 )
 from edgewatt.predictors.transfer_networks import adapted_networks, predicted_networks
 from edgewatt.predictors.transfer_note import ADAPTED, ALONE, AS_IT_IS, TRANSFER_KEY, TransferNote, WayScore, way_score
+from edgewatt.wording import counted
 
 #: What is known of a recording that names a board's state.
 _STATE = ("board", "power_mode")
@@ -269,7 +270,9 @@ def _notes(
             f"source and tables are both of {state}: networks of one board and mode are better trained on together"
         )
     if not intervals:
-        notes.append(f"no intervals of whole networks: {len(networks.names)} measured ones are too few to tell")
+        notes.append(
+            f"no intervals of whole networks: {counted(len(networks.names), 'measured one', ('is', 'are'))} too few to tell"
+        )
     if training.idle_power_w() is None:
         notes.append("the tables do not tell the target's idle power, so that of the source is taken")
     unknown = [

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from edgewatt.networks.layer import LayerKind
+from edgewatt.predictors.network_scores import NETWORK_TARGETS
 from edgewatt.predictors.trained_scores import TrainedScores
 from edgewatt.reports.tables import kind_cell, new_table, number, percent
 from edgewatt.wording import counted
@@ -18,7 +19,29 @@ def trained_scores_json(name: str, found: TrainedScores) -> dict[str, Any]:
     return {"predictors": name, **asdict(found)}
 
 
-def trained_scores_table(found: TrainedScores) -> Table:
+def trained_scores_tables(found: TrainedScores) -> list[Table]:
+    """Errors of whole networks, where any are known, then those of layers."""
+    networks = _networks_table(found)
+    return [*([networks] if networks.row_count else []), _layers_table(found)]
+
+
+def _networks_table(found: TrainedScores) -> Table:
+    of = "whole cycles, with idle power" if found.whole else "sums over their layers, with idle power"
+    table = new_table(
+        f"Networks that the predictors were not trained on: {of}", ["of"], ["nets", "MAPE", "median", "rank"]
+    )
+    for name, one in found.network.items():
+        table.add_row(
+            f"{name} ({NETWORK_TARGETS[name]})",
+            str(one["networks"]),
+            percent(one["mape"]),
+            percent(one["median"]),
+            number(one["rank_correlation"], 2),
+        )
+    return table
+
+
+def _layers_table(found: TrainedScores) -> Table:
     """Errors of layers by kind and target."""
     table = new_table(
         f"Layers of {counted(len(found.networks), 'network')} that the predictors were not trained on",

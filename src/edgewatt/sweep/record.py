@@ -14,6 +14,7 @@ from pathlib import Path
 
 from edgewatt.backends.base import Backend
 from edgewatt.backends.registry import choose_backend
+from edgewatt.errors import EdgewattError
 from edgewatt.formats.sweep import PREFIX, SweptLayer
 from edgewatt.isolation.isolated_run import IsolatedRun
 from edgewatt.isolation.record import make_rig
@@ -115,6 +116,10 @@ def record_sweep(
     options = options or SweepOptions()
     name = f"{PREFIX}seed{options.seed}"
     aims = layers_of_networks(options.networks)
+    if options.networks and not any(layer.kind in options.kinds for layer in aims):
+        raise EdgewattError(
+            f"no layer of {', '.join(options.networks)} is of the kinds that are swept", fix="Name others with --kinds"
+        )
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_requests())
         if rig is None:
