@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -122,13 +121,19 @@ def designed(seed: int, counts: Sequence[int], test: Sequence[Layer], noise: flo
 
 
 def picked(
-    seed: int, counts: Sequence[int], test: Sequence[Layer], noise: float, **known_of: tuple[Any, ...]
+    seed: int,
+    counts: Sequence[int],
+    test: Sequence[Layer],
+    noise: float,
+    *,
+    unknown: tuple[str, ...] = (),
+    aims: tuple[SingleLayer, ...] = (),
 ) -> dict[int, dict[Target, float]]:
-    """Errors after so many layers of an adaptive sweep; `known_of` is what its picker knows of the architectures."""
+    """Errors after so many layers of an adaptive sweep; `unknown` and `aims` as for its picker."""
     board = Simulated(noise, np.random.default_rng([seed, 1]), [], {})
     limits, known = Limits(SIMULATED_MEMORY_BYTES), set[SingleLayer]()
     sequence = after(sweep_sequence(KINDS, limits, seed, leave_out=TEST), known)
-    picker = Picker(KINDS, limits, seed, PRECISION, TEST, **known_of)
+    picker = Picker(KINDS, limits, seed, PRECISION, TEST, unknown, aims)
     board.measure(islice(sequence, FIRST))
     result = {}
     for count in sorted(counts):

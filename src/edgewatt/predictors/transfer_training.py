@@ -270,9 +270,8 @@ def _notes(
             f"source and tables are both of {state}: networks of one board and mode are better trained on together"
         )
     if not intervals:
-        notes.append(
-            f"no intervals of whole networks: {counted(len(networks.names), 'measured one', ('is', 'are'))} too few to tell"
-        )
+        few = counted(len(networks.names), "measured one", ("is", "are"))
+        notes.append(f"no intervals of whole networks: {few} too few to tell")
     if training.idle_power_w() is None:
         notes.append("the tables do not tell the target's idle power, so that of the source is taken")
     unknown = [
