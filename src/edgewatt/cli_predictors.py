@@ -67,7 +67,9 @@ def train(
     track: Annotated[
         str | None, typer.Option(help="Log the training to MLflow: http://HOST:PORT or sqlite:///FILE.")
     ] = None,
-    experiment: Annotated[str, typer.Option(help="The experiment in MLflow to log to.")] = "edgewatt",
+    experiment: Annotated[
+        str | None, typer.Option(help="The experiment in MLflow to log to; edgewatt if not given.")
+    ] = None,
     register: Annotated[
         str | None, typer.Option(help="Add the predictors to this registered model in MLflow, as a version.")
     ] = None,

@@ -191,18 +191,21 @@ class Tracking:
 
 
 @contextmanager
-def tracked_training(uri: str | None, experiment: str, register: str | None) -> Iterator[Tracking]:
+def tracked_training(uri: str | None, experiment: str | None, register: str | None) -> Iterator[Tracking]:
     """Get ready to track a training, where it is asked for.
 
     Raises:
-        EdgewattError: MLflow is not installed, the URI is none, or there is something to register and no URI.
+        EdgewattError: MLflow is not installed, the URI is none, or there is something to register, or an experiment,
+            and no URI.
     """
     if uri is None:
-        if register is not None:
-            raise EdgewattError("predictors are registered where they are tracked", fix="Add --track URI")
+        if register is not None or experiment is not None:
+            raise EdgewattError(
+                "--register and --experiment are for predictors that are tracked", fix="Add --track URI"
+            )
         yield Tracking(None)
         return
-    from edgewatt.tracking.tracker import tracker
+    from edgewatt.tracking.tracker import DEFAULT_EXPERIMENT, tracker
 
-    with tracker(uri, experiment, register) as one:
+    with tracker(uri, DEFAULT_EXPERIMENT if experiment is None else experiment, register) as one:
         yield Tracking(one)

@@ -105,6 +105,12 @@ def test_a_larger_count_goes_on_and_measures_nothing_again(tmp_path: Path) -> No
     assert max(loops.values()) == 1
     with pytest.raises(EdgewattError, match="sweep of 13 layers already"):
         record_sweep(tmp_path, backend="simulated", options=quick(13))
+    assert seen[0].seconds > 0
+    more = record_sweep(tmp_path, options=replace(quick(13), rounds=2), rig=rig, before=seen.append)
+    # Another round of all is a loop each, and nothing is tried again.
+    each_s = seen[1].seconds / len(more.layers)
+    assert 0 < each_s < seen[0].seconds / (len(second.layers) - len(first.layers))
+    assert rig.tried == 2 * 3 + 3
 
 
 def test_an_interrupted_sweep_is_gone_on_with(tmp_path: Path) -> None:

@@ -146,7 +146,8 @@ def _get(address: str) -> Any:
         return json.load(answer)
 
 
-def test_what_is_registered_is_tracked(tmp_path: Path) -> None:
-    arguments = ["train", str(tmp_path), str(tmp_path), "--register", "board"]
+@pytest.mark.parametrize("option", [("--register", "board"), ("--experiment", "mine")])
+def test_what_is_registered_is_tracked(tmp_path: Path, option: tuple[str, str]) -> None:
+    arguments = ["train", str(tmp_path), str(tmp_path), *option]
     with pytest.raises(EdgewattError, match="--track URI"):
         CliRunner().invoke(app, arguments, catch_exceptions=False)

@@ -65,12 +65,13 @@ def try_backend(rig: LoopRig) -> Trials:
     return Trials(load_s, trials[0].facts.precision, len(executed) == 1)
 
 
-def sweep_seconds(options: SweepOptions, done: int, rig: LoopRig, trials: Trials) -> float:
+def sweep_seconds(options: SweepOptions, done: int, visited: int, rig: LoopRig, trials: Trials) -> float:
     """Time that a sweep still takes, on the board's clock.
 
     Args:
         options: How it is made.
         done: Measurements that there are already.
+        visited: Loops that they were made of.
         rig: What runs it.
         trials: What was tried.
     """
@@ -78,4 +79,5 @@ def sweep_seconds(options: SweepOptions, done: int, rig: LoopRig, trials: Trials
     visit_s = trials.load_s * _COPIES_LOAD + options.seconds + settling_s(rig.averaging_s, rig.value_every_s)
     if rig.has_power:
         visit_s += options.pause_s + _TAIL_S
-    return max(options.count + repeats - done, 0) * (trials.load_s + options.rounds * visit_s)
+    wanted = options.count + repeats
+    return max(wanted - done, 0) * trials.load_s + max(wanted * options.rounds - visited, 0) * visit_s

@@ -138,7 +138,7 @@ def record_sweep(
         )
         done = session.begin(replace_existing=replace_existing)
         if before is not None:
-            before(Outlook(sweep_seconds(options, done, rig, trials), done, simulated, limits))
+            before(Outlook(sweep_seconds(options, done, session.visited, rig, trials), done, simulated, limits))
         run = session.run(replace_existing=replace_existing)
         tables = session.tables()
         return SweepRun(

@@ -137,6 +137,13 @@ class SweepSession:
         return run
 
     @property
+    def visited(self) -> int:
+        """Loops that were run until now."""
+        if not (self.folder / PLAN_FILE).exists():
+            return 0
+        return sum(visit.kind == "loop" for visit in read_visits(self.folder))
+
+    @property
     def layers(self) -> tuple[SweptLayer, ...]:
         """The layers that were chosen until now, repeats included."""
         return tuple(self._planning.layers)
