@@ -184,3 +184,14 @@ def test_a_broken_recording_among_many(builder: Builder, tmp_path: Path) -> None
     assert str(beside.failed["b"]) == str(here.failed["b"])
     assert isinstance(beside.failed["b"], EdgewattError)
     assert contents(tmp_path / "beside") == contents(tmp_path / "here")
+
+
+def test_what_a_killed_worker_left_goes_with_the_batch(raw: Path, tmp_path: Path) -> None:
+    def begin(_: str) -> None:
+        left = tmp_path / "pre" / ".writing-killed.part"
+        (left / "new").mkdir(parents=True, exist_ok=True)
+        (left / "new" / "layer_power.csv").write_text("half")
+        (left / "owner").write_text('{"folder": "", "keep_others": false}')
+
+    map_recordings(raw, tmp_path / "pre", method="window", jobs=1, progress=begin)
+    assert sorted(path.name for path in (tmp_path / "pre").iterdir()) == sorted(NAMES)

@@ -66,14 +66,19 @@ def build_dataset(
     """
     refuse_same_folder(preprocessed_dir, training_dir)
     folders = _of_choice(_find_folders(preprocessed_dir, models), choice or RunChoice(), preprocessed_dir)
-    for board in {folder.board for folder in folders}:
-        finish_unfinished(training_dir / board)
+    written = {training_dir / folder.board for folder in folders}
+    for folder in written:
+        finish_unfinished(folder)
     tasks = [_Task(folder.path, training_dir / folder.name, folder.name, min_samples, redo) for folder in folders]
     if jobs is None and scheduler is None and _is_small([folder.path for folder in folders]):
         jobs = 1
     with open_place(jobs=jobs, scheduler=scheduler, tasks=len(tasks)) as place:
         place.check_folders([preprocessed_dir], [training_dir])
-        return run_tasks(tasks, lambda task: task.name, _build_task, place, progress)
+        batch = run_tasks(tasks, lambda task: task.name, _build_task, place, progress)
+    # A worker may have been killed meanwhile.
+    for folder in written:
+        finish_unfinished(folder)
+    return batch
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,9 @@ def map_recordings(
     refuse_same_folder(raw_dir, preprocessed_dir)
     recordings = find_recordings(raw_dir, models)
     idle_power_uw = _idle_powers_uw(raw_dir, recordings)
-    for board in {paths.board for paths in recordings}:
-        finish_unfinished(preprocessed_dir / board)
+    folders = {preprocessed_dir / paths.board for paths in recordings}
+    for folder in folders:
+        finish_unfinished(folder)
     tasks = [
         _Task(paths, preprocessed_dir / paths.name, idle_power_uw[paths.board], method, redo) for paths in recordings
     ]
@@ -116,7 +117,11 @@ def map_recordings(
         jobs = 1
     with open_place(jobs=jobs, scheduler=scheduler, tasks=len(tasks)) as place:
         place.check_folders([raw_dir], [preprocessed_dir])
-        return run_tasks(tasks, lambda task: task.paths.name, _map_task, place, progress)
+        batch = run_tasks(tasks, lambda task: task.paths.name, _map_task, place, progress)
+    # A worker may have been killed meanwhile.
+    for folder in folders:
+        finish_unfinished(folder)
+    return batch
 
 
 @dataclass(frozen=True)
