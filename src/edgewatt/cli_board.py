@@ -9,7 +9,7 @@ import typer
 
 from edgewatt import cli_isolated
 from edgewatt.cli_output import Json, end_batch, refuse_given, show, split
-from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, record_sweep
+from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, record_sweep, refuse_latency
 from edgewatt.errors import EdgewattError
 
 Root = Annotated[Path, typer.Option(help="Read /sys, /proc and /etc below this folder.")]
@@ -169,8 +169,7 @@ def record(
             options=options,
         )
         return
-    if latency_ms is not None:
-        raise EdgewattError("--latency-ms chooses between several states", fix="Add --batch, --dtype or --power-mode")
+    refuse_latency(latency_ms)
     if not listed:
         refuse_given(context, _OF_SEVERAL, "for several networks or states", fix="Leave it away, or use --networks")
         if network is None or raw_dir is None:

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from edgewatt.cli_output import Json, Networks, show, split
-from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, simulate_sweep
-from edgewatt.errors import EdgewattError
+from edgewatt.cli_states import Batches, LatencyMs, Modes, Precisions, batches_of, refuse_latency, simulate_sweep
 from edgewatt.wording import counted
 
 
@@ -64,8 +63,7 @@ def simulate(
             seed=seed,
         )
         return
-    if latency_ms is not None:
-        raise EdgewattError("--latency-ms chooses between several states", fix="Add --batch, --dtype or --power-mode")
+    refuse_latency(latency_ms)
     with progress_bar("Simulating", len(names)) as step:
         folders = simulate_networks(
             raw_dir,

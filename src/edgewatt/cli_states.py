@@ -44,6 +44,16 @@ def batches_of(values: Sequence[str] | None) -> list[int]:
     return [int(text) for text in texts]
 
 
+def refuse_latency(latency_ms: float | None) -> None:
+    """Refuse a latency where there is one state alone.
+
+    Raises:
+        EdgewattError: One is given.
+    """
+    if latency_ms is not None:
+        raise EdgewattError("--latency-ms chooses between several states", fix="Add --batch, --dtype or --power-mode")
+
+
 def announce(text: str) -> None:
     """Say on standard error what is done to the machine."""
     print(printable(text), file=sys.stderr, flush=True)

@@ -51,3 +51,4 @@ def test_a_steady_power_is_read_well_at_any_phase() -> None:
 def test_too_few_readings_tell_nothing() -> None:
     trace = _trace(0.0066)
     assert beat_error_w(PowerTrace(trace.time_s[:5], trace.power_w[:5], trace.start_s, trace.end_s)) == 0.0
+    assert beat_error_w(PowerTrace(trace.time_s, trace.power_w, trace.start_s[:0], trace.end_s[:0])) == 0.0

@@ -118,8 +118,8 @@ def find_recordings(raw_dir: Path, models: Sequence[str] = ()) -> list[Recording
     Raises:
         EdgewattError: The folder is missing or holds no run, or a named run is not there.
     """
-    found = [RecordingPaths(run.path, run.board) for run in run_folders(raw_dir, "record", _is_recording)]
-    if not found and _is_recording(raw_dir.resolve()):
+    found = [RecordingPaths(run.path, run.board) for run in run_folders(raw_dir, "record", holds_recording)]
+    if not found and holds_recording(raw_dir.resolve()):
         raise EdgewattError(
             "this is a recording itself, not a folder of recordings",
             where=raw_dir,
@@ -140,11 +140,12 @@ def refuse_foreign_recording(folder: Path) -> None:
     Raises:
         EdgewattError: It does, or there is a file of that name.
     """
-    is_own = folder.is_dir() and (_is_recording(folder) or RecordingPaths(folder).run_info.exists())
-    refuse_foreign(folder, "a recording", is_own=is_own or (folder.is_dir() and is_isolated(folder)))
+    is_own = holds_recording(folder) or RecordingPaths(folder).run_info.exists() or is_isolated(folder)
+    refuse_foreign(folder, "a recording", is_own=folder.is_dir() and is_own)
 
 
-def _is_recording(folder: Path) -> bool:
+def holds_recording(folder: Path) -> bool:
+    """Whether a folder is a run's, in place or isolated."""
     paths = RecordingPaths(folder)
     return paths.power_log.exists() or paths.layer_latency.parent.is_dir()
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from edgewatt.errors import EdgewattError
+from edgewatt.networks.element_types import check_compute_type
 
 
 @dataclass(frozen=True)
@@ -28,3 +32,31 @@ class RunState:
     def __str__(self) -> str:
         mode = "" if self.power_mode is None else f", {self.power_mode}"
         return f"batch {self.batch}, {self.precision}{mode}"
+
+
+def all_states(
+    batches: Sequence[int], precisions: Sequence[str], power_modes: Sequence[str], done: str
+) -> list[RunState]:
+    """Every combination once, power modes outermost.
+
+    Args:
+        batches: Inputs of one cycle.
+        precisions: Types to compute in.
+        power_modes: Names of power modes; none to stay in the one that is set.
+        done: What is done in each, for the error: `recorded`.
+
+    Raises:
+        EdgewattError: A batch or precision is none.
+    """
+    for batch in batches:
+        if batch < 1:
+            raise EdgewattError(f"a batch of {batch} cannot be {done}", fix="Use whole numbers from 1")
+    for precision in precisions:
+        check_compute_type(precision)
+    modes: Sequence[str | None] = list(dict.fromkeys(power_modes)) or [None]
+    return [
+        RunState(batch, precision, mode)
+        for mode in modes
+        for precision in dict.fromkeys(precisions)
+        for batch in dict.fromkeys(batches)
+    ]

@@ -46,17 +46,24 @@ def map_isolated(paths: RecordingPaths) -> tuple[list[LayerPower], MappingInfo]:
             where=paths.folder,
             fix="Go on with it: edgewatt record NETWORK RAW_DIR --isolate",
         )
-    missing = missing_layers(left_out(plan, result))
+    missing = _missing_layers(left_out(plan, result))
     if missing:
         told = "; ".join(missing[:_MOST_TOLD]) + ("; and others" if len(missing) > _MOST_TOLD else "")
         warn(told, where=paths.name, fix="The command that recorded goes on with it")
     run = read_run_info(paths.run_info) if paths.run_info.exists() else None
     cycles = sum(visit.cycles for visit in visits if visit.kind == "loop")
-    return rows, _info(plan, result, rows, sums(plan, result), run, cycles)
+    warnings = [*missing, *_doubts(plan, result)]
+    return rows, _info(plan, result, rows, sums(plan, result), run, cycles, warnings)
 
 
 def _info(
-    plan: IsolatedPlan, result: IsolatedResult, rows: list[LayerPower], total: Sums, run: RunInfo | None, cycles: int
+    plan: IsolatedPlan,
+    result: IsolatedResult,
+    rows: list[LayerPower],
+    total: Sums,
+    run: RunInfo | None,
+    cycles: int,
+    warnings: list[str],
 ) -> MappingInfo:
     return MappingInfo(
         edgewatt_version=edgewatt.__version__,
@@ -81,7 +88,7 @@ def _info(
             "network_s": total.network_s,
             "ratio": total.runtime_ratio,
         },
-        warnings=_warnings(plan, result),
+        warnings=warnings,
         run=run_facts(run),
     )
 
@@ -98,7 +105,7 @@ def _settings(plan: IsolatedPlan, result: IsolatedResult) -> dict[str, Any]:
     }
 
 
-def missing_layers(reasons: Mapping[str, str]) -> list[str]:
+def _missing_layers(reasons: Mapping[str, str]) -> list[str]:
     """Which layers were not measured, in words; those whose turn has not come together.
 
     Args:
@@ -112,8 +119,9 @@ def missing_layers(reasons: Mapping[str, str]) -> list[str]:
     return told
 
 
-def _warnings(plan: IsolatedPlan, result: IsolatedResult) -> list[str]:
-    told = missing_layers(left_out(plan, result))
+def _doubts(plan: IsolatedPlan, result: IsolatedResult) -> list[str]:
+    """What stands against trusting a subject, in words."""
+    told = []
     for key, name in subject_names(plan).items():
         if key in result.subjects:
             told += [f"{name}: {doubt}" for doubt in result.subjects[key].verdict]

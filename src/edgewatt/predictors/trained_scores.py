@@ -12,14 +12,13 @@ from edgewatt.errors import EdgewattError
 from edgewatt.formats.run_folders import network_of
 from edgewatt.formats.sweep import is_sweep
 from edgewatt.networks.layer import LayerKind
-from edgewatt.predictors.cross_prediction import measured_rows
-from edgewatt.predictors.estimate import KindFunction
+from edgewatt.predictors.cross_prediction import CrossPrediction, measured_rows
 from edgewatt.predictors.fleet_data import FleetChoice, fleet_training_data
 from edgewatt.predictors.folder import Predictors
 from edgewatt.predictors.metrics import scores
 from edgewatt.predictors.targets import Target
 from edgewatt.predictors.training_data import NETWORK, TrainingData
-from edgewatt.predictors.transfer_networks import predicted_networks
+from edgewatt.predictors.transfer_networks import predicted_networks, predicted_rows
 
 
 @dataclass(frozen=True)
@@ -68,25 +67,28 @@ def trained_scores(training_dir: Path, predictors: Predictors, choice: FleetChoi
             fix="Name a folder with others",
         )
     chosen = data.of(new)
+    rows = predicted_rows(chosen, predictors)
     layers: dict[str, dict[str, dict[str, Any]]] = {}
     left_out = []
     for kind in chosen.tables:
         for target in Target:
-            found = _scores(chosen, predictors, kind, target)
+            found = _scores(chosen, rows, kind, target)
             if found is None:
                 left_out.append(f"{kind} {target}")
             elif found:
                 layers.setdefault(kind.value, {})[target.value] = found
     known = tuple(name for name in data.networks if name not in new)
-    network, whole = _network_scores(chosen, predictors)
+    network, whole = _network_scores(chosen, predictors, rows)
     return TrainedScores(tuple(new), known, layers, tuple(left_out), network, whole)
 
 
-def _network_scores(data: TrainingData, predictors: Predictors) -> tuple[dict[str, dict[str, Any]], bool]:
+def _network_scores(
+    data: TrainingData, predictors: Predictors, rows: CrossPrediction
+) -> tuple[dict[str, dict[str, Any]], bool]:
     """Scores of whole networks by what is predicted of them, and whether they were measured as a whole."""
     if all(is_sweep(name) for name in data.networks):
         return {}, False
-    networks, values = predicted_networks(data, predictors)
+    networks, values = predicted_networks(data, predictors, rows)
     names, found = np.array(networks.names), {}
     for name, true in networks.values().items():
         known = np.isfinite(true) & np.isfinite(values[name]) & (true > 0.0)
@@ -95,17 +97,14 @@ def _network_scores(data: TrainingData, predictors: Predictors) -> tuple[dict[st
     return found, networks.whole
 
 
-def _scores(data: TrainingData, predictors: Predictors, kind: LayerKind, target: Target) -> dict[str, Any] | None:
+def _scores(data: TrainingData, predicted: CrossPrediction, kind: LayerKind, target: Target) -> dict[str, Any] | None:
     """Scores of a kind and target; empty where nothing was measured, None where nothing predicts."""
     table = data.tables[kind]
     rows, y = measured_rows(table, target)
     if len(y) == 0:
         return {}
-    stored, fallback = predictors.get(kind, target), predictors.fallback.get(target)
-    if stored is not None:
-        predicted = stored.function.predict(table[rows])
-    elif fallback is not None and isinstance(fallback.function, KindFunction):
-        predicted = fallback.function.estimate_kind(kind, table[rows]).value
-    else:
+    values = predicted.estimates[kind, target].value[rows]
+    if np.isnan(values).all():
         return None
-    return {**asdict(scores(y, predicted, table[NETWORK].to_numpy()[rows])), "fallback": stored is None}
+    fallback = bool(predicted.by_fallback[kind, target][0])
+    return {**asdict(scores(y, values, table[NETWORK].to_numpy()[rows])), "fallback": fallback}

@@ -50,15 +50,18 @@ def adapted_networks(
     return replace(calibration, intervals=_intervals(networks, chosen)), chosen, is_own
 
 
-def predicted_networks(data: TrainingData, predictors: Predictors) -> tuple[MeasuredNetworks, Values]:
+def predicted_networks(
+    data: TrainingData, predictors: Predictors, rows: CrossPrediction | None = None
+) -> tuple[MeasuredNetworks, Values]:
     """Measured networks as predictors say that they are, idle power and calibration included.
 
     Args:
         data: Networks that nothing of the predictors was fitted to.
         predictors: The predictors.
+        rows: What `predicted_rows` says of them, where that is known already.
     """
     networks = measured_networks(data)
-    sums = network_sums(data, predicted_rows(data, predictors), networks)
+    sums = network_sums(data, rows or predicted_rows(data, predictors), networks)
     idle_w = np.nan if predictors.idle_power_w is None else predictors.idle_power_w
     sums = replace(sums, idle_power_w=np.full(len(networks.names), idle_w))
     return networks, network_values(*(predictors.calibration or NetworkCalibration()).predict(sums))

@@ -26,9 +26,8 @@ from edgewatt.errors import CheckFailedError, EdgewattError, warn
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE
 from edgewatt.formats.recording import RecordingPaths
 from edgewatt.formats.run_info import read_run_info
-from edgewatt.formats.run_state import RunState
+from edgewatt.formats.run_state import RunState, all_states
 from edgewatt.networks.architectures import network_layers
-from edgewatt.networks.element_types import check_compute_type
 from edgewatt.recording.batch import RecordedBatch, RecordOptions, measure_idle_before, network_names
 from edgewatt.recording.mode_switch import ModeSwitch, mode_switch
 from edgewatt.recording.record import Progress, RecordedRun, record
@@ -115,7 +114,7 @@ def record_states(
     chosen = backend if isinstance(backend, Backend) else choose_backend(backend)
     shape = options.get("input_shape")
     rest = {name: value for name, value in options.items() if name not in ("input_shape", "precision")}
-    planned = _plan(networks, raw_dir, _states(batches, precisions, power_modes))
+    planned = _plan(networks, raw_dir, all_states(batches, precisions, power_modes, "recorded"))
     wanted = [one for one in planned if redo or not is_complete(one.folder, one.name, cycles)]
     skipped = tuple(one.name for one in planned if one not in wanted)
     modes = list(dict.fromkeys(one.state.power_mode for one in wanted if one.state.power_mode is not None))
@@ -205,22 +204,6 @@ def _record(one: _Planned, backend: Backend, how: _How) -> RecordedRun:
     if computed != one.state.precision:
         warn(f"{backend.name} computed in {computed}, not in {one.state.precision}", where=run.folder)
     return run
-
-
-def _states(batches: Sequence[int], precisions: Sequence[str], power_modes: Sequence[str]) -> list[RunState]:
-    """Every combination, power modes outermost."""
-    for batch in batches:
-        if batch < 1:
-            raise EdgewattError(f"a batch of {batch} cannot be recorded", fix="Use whole numbers from 1")
-    for precision in precisions:
-        check_compute_type(precision)
-    modes: Sequence[str | None] = list(dict.fromkeys(power_modes)) or [None]
-    return [
-        RunState(batch, precision, mode)
-        for mode in modes
-        for precision in dict.fromkeys(precisions)
-        for batch in dict.fromkeys(batches)
-    ]
 
 
 def _plan(networks: Sequence[str | Path], raw_dir: Path, states: Sequence[RunState]) -> list[_Planned]:

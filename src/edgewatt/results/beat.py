@@ -32,12 +32,14 @@ def beat_error_w(trace: PowerTrace) -> float:
     Returns:
         In W, at most the mean power; 0 where too few readings or cycles are there to tell.
     """
+    if len(trace.start_s) < 2:
+        return 0.0
     edges = np.append(trace.start_s, trace.end_s[-1:])
     new = np.flatnonzero(np.diff(trace.power_w)) + 1
     times, power = trace.time_s[new], trace.power_w[new]
     inside = (times >= edges[0]) & (times < edges[-1])
     times, power = times[inside], power[inside]
-    if len(power) < _FEWEST or len(edges) < 3:
+    if len(power) < _FEWEST:
         return 0.0
     cycle = np.searchsorted(edges, times, side="right") - 1
     angle = 2 * np.pi * (times - edges[cycle]) / np.diff(edges)[cycle]

@@ -19,7 +19,7 @@ from edgewatt.formats.isolated import is_isolated
 from edgewatt.formats.layer_cycles import LayerCycles, match_layers
 from edgewatt.formats.layer_latency import LayerLatencies, read_layer_latencies
 from edgewatt.formats.power_log import PowerLog, read_power_log
-from edgewatt.formats.recording import RecordingPaths
+from edgewatt.formats.recording import RecordingPaths, holds_recording
 from edgewatt.formats.run_folders import idle_power_file
 from edgewatt.formats.run_info import RunInfo, read_run_info
 from edgewatt.mapping.run import map_recording
@@ -37,8 +37,8 @@ _BLOCKS, _NEW_READINGS = 20, 3
 
 def is_recording(folder: Path) -> bool:
     """Whether a folder is a raw recording's; an isolated one has nothing to show before it is mapped."""
-    paths = RecordingPaths(folder.resolve())
-    return not is_isolated(paths.folder) and (paths.power_log.is_file() or paths.layer_latency.parent.is_dir())
+    real = folder.resolve()
+    return not is_isolated(real) and holds_recording(real)
 
 
 def read_recorded(folder: Path, *, map_layers: bool = True) -> NetworkResult:
@@ -60,6 +60,7 @@ def read_recorded(folder: Path, *, map_layers: bool = True) -> NetworkResult:
     cycles = None if latencies.end_us is None else match_layers(latencies, engine, paths.layer_latency)
     idle_power_w = _idle_power_w(paths)
     trace = None if log is None else _trace(log, _cycle_edges(run, cycles))
+    beat_w = 0.0 if trace is None else beat_error_w(trace)
     bare = NetworkResult(
         name=paths.model,
         source=Source.RECORDING,
@@ -67,8 +68,8 @@ def read_recorded(folder: Path, *, map_layers: bool = True) -> NetworkResult:
         layers=_timed(paths, latencies, engine, cycles),
         idle_power_w=idle_power_w,
         runtime_s=_runtime(benchmark, trace),
-        run_power_w=_run_power(trace),
-        run_energy_j=_run_energy(trace),
+        run_power_w=_run_power(trace, beat_w),
+        run_energy_j=_run_energy(trace, beat_w),
         cycles=len(latencies.latency_ms[0]) if cycles is None else cycles.cycles,
         environment=recorded_environment(run, benchmark, ""),
         findings=tuple(environment_findings(run)),
@@ -164,17 +165,17 @@ def _runtime(benchmark: BenchmarkResult | None, trace: PowerTrace | None) -> Est
     return None if trace is None else Estimate.of_values(trace.end_s - trace.start_s)
 
 
-def _run_power(trace: PowerTrace | None) -> Estimate | None:
+def _run_power(trace: PowerTrace | None, beat_w: float) -> Estimate | None:
     """Mean power from the first cycle's start to the last one's end, from blocks of time."""
     if trace is None or not len(trace.start_s):
         return None
     edges = np.linspace(trace.start_s[0], trace.end_s[-1], _blocks(trace) + 1)
     energies = _energies(trace, edges)
     found = None if energies is None else Estimate.of_values(energies / np.diff(edges))
-    return None if found is None else found.widened(beat_error_w(trace))
+    return None if found is None else found.widened(beat_w)
 
 
-def _run_energy(trace: PowerTrace | None) -> Estimate | None:
+def _run_energy(trace: PowerTrace | None, beat_w: float) -> Estimate | None:
     """Energy of that time by cycle, from blocks of cycles."""
     if trace is None or not len(trace.start_s):
         return None
@@ -183,7 +184,7 @@ def _run_energy(trace: PowerTrace | None) -> Estimate | None:
     energies = _energies(trace, np.append(trace.start_s, trace.end_s[-1])[place])
     found = None if energies is None else Estimate.of_values(energies / np.diff(place))
     pitch_s = (trace.end_s[-1] - trace.start_s[0]) / cycles
-    return None if found is None else found.widened(beat_error_w(trace) * float(pitch_s))
+    return None if found is None else found.widened(beat_w * float(pitch_s))
 
 
 def _blocks(trace: PowerTrace) -> int:

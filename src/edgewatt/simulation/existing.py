@@ -10,7 +10,7 @@ from edgewatt.formats.folders import network_folders
 from edgewatt.formats.idle_power import FILE_NAME as IDLE_FILE_NAME
 from edgewatt.formats.idle_power import read_idle_power
 from edgewatt.formats.isolated import is_isolated, read_plan
-from edgewatt.formats.recording import RecordingPaths
+from edgewatt.formats.recording import RecordingPaths, holds_recording
 from edgewatt.formats.run_info import read_run_info
 from edgewatt.simulation.base_files import IDLE_TIMESTAMP
 
@@ -31,7 +31,7 @@ def refuse_measured(raw_dir: Path) -> None:
     """
     if not raw_dir.is_dir():
         return
-    recorded = [folder for folder in network_folders(raw_dir, "edgewatt record") if _is_recording(folder)]
+    recorded = [folder for folder in network_folders(raw_dir, "edgewatt record") if holds_recording(folder)]
     measured = [folder for folder in recorded if not _is_simulated(folder)]
     if measured:
         raise EdgewattError(
@@ -44,11 +44,6 @@ def refuse_measured(raw_dir: Path) -> None:
         raise EdgewattError(
             "this idle power was measured, and a simulation would take its place", where=idle_file, fix=_FIX
         )
-
-
-def _is_recording(folder: Path) -> bool:
-    paths = RecordingPaths(folder)
-    return is_isolated(folder) or paths.power_log.exists() or paths.layer_latency.exists()
 
 
 def _is_simulated(folder: Path) -> bool:

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from edgewatt.errors import EdgewattError
-from edgewatt.formats.run_state import RunState
-from edgewatt.networks.element_types import check_compute_type
+from edgewatt.formats.run_state import all_states
 from edgewatt.simulation.board import find_board
 from edgewatt.simulation.settings import SimulationSettings
 from edgewatt.simulation.simulate import simulate
@@ -49,29 +47,22 @@ def simulate_states(
     Raises:
         EdgewattError: As for `simulate`; the board has no such power mode, or a batch or precision is none.
     """
-    for batch in batches:
-        if batch < 1:
-            raise EdgewattError(f"a batch of {batch} cannot be simulated", fix="Use whole numbers from 1")
-    for precision in precisions:
-        check_compute_type(precision)
+    states = all_states(batches, precisions, power_modes, "simulated")
     for name in power_modes:
         find_board(board, name)
-    modes: Sequence[str | None] = list(dict.fromkeys(power_modes)) or [None]
     folders = []
-    for mode in modes:
-        for precision in dict.fromkeys(precisions):
-            for batch in dict.fromkeys(batches):
-                folders += simulate(
-                    raw_dir if mode is None else raw_dir / mode,
-                    networks,
-                    board=board,
-                    power_mode=mode,
-                    suffix=RunState(batch, precision, mode).suffix,
-                    cycles=cycles,
-                    seed=seed,
-                    precision=precision,
-                    batch=batch,
-                    settings=settings,
-                    progress=progress,
-                )
+    for state in states:
+        folders += simulate(
+            raw_dir if state.power_mode is None else raw_dir / state.power_mode,
+            networks,
+            board=board,
+            power_mode=state.power_mode,
+            suffix=state.suffix,
+            cycles=cycles,
+            seed=seed,
+            precision=state.precision,
+            batch=state.batch,
+            settings=settings,
+            progress=progress,
+        )
     return folders
